@@ -1,0 +1,2 @@
+// Package cmd is the command line of the embedded host.
+package cmd

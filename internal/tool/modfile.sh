@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Runs a module command of go (`get …`, `mod tidy`) on a copy of go.mod in which k6 is replaced by host/,
+# and copies the result back without the replacement. Run on go.mod itself, these commands would ask a
+# registry for k6, workspace or not.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+exec 9>.git/modfile.lock 2>/dev/null && flock 9 || true
+
+export GONOPROXY=go.k6.io GONOSUMDB=go.k6.io GOVCS=go.k6.io:off GOWORK=off
+trap 'rm -f dev.mod dev.sum' EXIT
+cp go.mod dev.mod
+if [ -f go.sum ]; then cp go.sum dev.sum; else : >dev.sum; fi
+go mod edit -replace go.k6.io/k6/v2=./host dev.mod
+if [ "$1" = mod ]; then
+	go mod "${@:2}" -modfile=dev.mod
+else
+	go "$1" -modfile=dev.mod "${@:2}"
+fi
+go mod edit -dropreplace go.k6.io/k6/v2 dev.mod
+cp dev.mod go.mod
+if [ -s dev.sum ]; then cp dev.sum go.sum; fi
