@@ -1,0 +1,98 @@
+package wire
+
+import (
+	"regexp"
+	"strings"
+)
+
+// words decides a kind by how a message begins. Messages quote what users stored and wrote, so nothing but the
+// beginning, which is omnigraph's own, may decide.
+type words struct {
+	start *regexp.Regexp
+	kind  ErrorKind
+}
+
+func begins(pattern string) *regexp.Regexp { return regexp.MustCompile(`^(?:` + pattern + `)`) }
+
+// storeWords are states of the store that come with a generic status (409, 5xx) or over the CLI. Their own words may
+// follow a short prefix of plain words that names the table; a prefix with a quote in it is a quotation and never matches.
+var storeWords = []words{
+	{begins(`(?:[A-Za-z0-9_ :./-]{0,80}? )?occ recovery sidecar\b`), KindStoreQuarantined},
+	{begins(`(?:(?:storage: )?[A-Za-z0-9_ :./-]{0,80}? )?(?:is |was )?ahead of (?:its |the )?manifest\b`), KindNeedsRepair},
+	{begins(`full_text_index_rebuild_required\b`), KindIndexRebuildRequired},
+	{begins(`api_contract_mismatch\b`), KindVersionMismatch},
+	{begins(`(?:storage: )?(?:storage|internal schema|disk format|schema) version mismatch\b`), KindVersionMismatch},
+	{begins(`recovery[_ ]required\b`), KindRecoveryRequired},
+	{begins(`graph_unavailable\b`), KindGraphUnavailable},
+	{begins(`graph '[^']*' is (?:not available|unavailable|starting|recovering)\b`), KindGraphUnavailable},
+	{begins(`storage: Not found: `), KindNotFound},
+}
+
+// conflictWords tell 409s apart that carry no document.
+var conflictWords = []words{
+	{begins(`stale view of '`), KindConflictStale},
+	{begins(`write authority '`), KindConflictStale},
+	{begins(`published_dataset_version_conflict\b`), KindConflictStale},
+	{begins(`(?:node|edge) type '[^']*' already has id\b`), KindConflictKey},
+	{begins(`merge conflicts?\b`), KindMergeConflict},
+}
+
+// reportWords are for the CLI, whose error report has the server's message but neither status nor code.
+var reportWords = []words{
+	{begins(`(?:missing|invalid) bearer token\b`), KindUnauthorized},
+	{begins(`policy denied action '`), KindForbidden},
+	{begins(`stored query (?:'[^']*' )?not found\b`), KindNotFound},
+	{begins(`(?:graph|branch|commit|snapshot) '[^']*' (?:not found|does not exist)\b`), KindNotFound},
+	{begins(`actor in-flight (?:count|bytes?) cap \d+ exceeded\b`), KindAdmissionCapped},
+	{begins(`precondition failed on branch '`), KindPreconditionFailed},
+	{begins(`parse error: `), KindBadRequest},
+	{begins(`type error: `), KindBadRequest},
+	{begins(`param '`), KindBadRequest},
+	{begins(`parameter '`), KindBadRequest},
+	{begins(`invalid enum value\b`), KindBadRequest},
+	{begins(`(?:src|dst) '`), KindBadRequest},
+	{begins(`mutation execution called on a read query\b`), KindBadRequest},
+	{begins(`read execution called on a mutation\b`), KindBadRequest},
+	{begins(`query '[^']*' not found`), KindBadRequest},
+	{begins(`EOF while parsing\b`), KindBadRequest},
+	{begins(`refusing destructive `), KindBadRequest},
+	{begins("`[a-z -]+` is a direct \\(storage-native\\) command"), KindUnsupported},
+	{begins(`by-name invocation needs a server\b`), KindUnsupported},
+	{begins(`server scope '`), KindUnsupported},
+	{begins(`Failed to buffer the request body: length limit exceeded`), KindResourceLimit},
+	{begins(`Failed to (?:parse|deserialize) the `), KindBadRequest},
+}
+
+func byWords(message string, tables ...[]words) (ErrorKind, bool) {
+	message = strings.TrimSpace(message)
+	for _, table := range tables {
+		for _, w := range table {
+			if w.start.MatchString(message) {
+				return w.kind, true
+			}
+		}
+	}
+	return "", false
+}
+
+// codeKinds maps the server's codes that say more than the status does.
+var codeKinds = map[string]ErrorKind{
+	"graph_unavailable":                  KindGraphUnavailable,
+	"recovery_required":                  KindRecoveryRequired,
+	"api_contract_mismatch":              KindVersionMismatch,
+	"full_text_index_rebuild_required":   KindIndexRebuildRequired,
+	"published_dataset_version_conflict": KindConflictStale,
+	"key_conflict":                       KindConflictKey,
+	"merge_conflict":                     KindMergeConflict,
+	"merge_conflicts":                    KindMergeConflict,
+	"precondition_failed":                KindPreconditionFailed,
+	"resource_limit":                     KindResourceLimit,
+	"too_many_requests":                  KindAdmissionCapped,
+	"storage_version_mismatch":           KindVersionMismatch,
+	"needs_repair":                       KindNeedsRepair,
+	"store_quarantined":                  KindStoreQuarantined,
+	"unauthorized":                       KindUnauthorized,
+	"forbidden":                          KindForbidden,
+	"not_found":                          KindNotFound,
+	"bad_request":                        KindBadRequest,
+}
