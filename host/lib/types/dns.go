@@ -299,3 +299,18 @@ func (n NullDNSPolicy) MarshalJSON() ([]byte, error) {
 	}
 	return n.DNSPolicy.MarshalJSON()
 }
+
+// Apply returns the settings with those that are set in other taken from there.
+func (c DNSConfig) Apply(other DNSConfig) DNSConfig {
+	if other.TTL.Valid {
+		c.TTL = other.TTL
+	}
+	if other.Select.Valid {
+		c.Select = other.Select
+	}
+	if other.Policy.Valid {
+		c.Policy = other.Policy
+	}
+	c.Valid = c.Valid || other.Valid
+	return c
+}
