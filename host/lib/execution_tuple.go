@@ -149,6 +149,14 @@ func (et *ExecutionTuple) Share(total int64) int64 {
 	return rounds*int64(len(et.mine)) + int64(inRest)
 }
 
+// Fraction returns this process's part of the whole, from 0 to 1.
+func (et *ExecutionTuple) Fraction() float64 {
+	if et.IsFull() {
+		return 1
+	}
+	return float64(len(et.mine)) / float64(et.round)
+}
+
 // Global returns the index in the whole test of this process's n-th item; both count from 0.
 func (et *ExecutionTuple) Global(n uint64) uint64 {
 	if et.IsFull() {
