@@ -1,0 +1,96 @@
+package rig
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// environment is a process's environment, as os.Environ has it. Of two entries the later counts.
+type environment []string
+
+func (e environment) get(name string) string {
+	for i := len(e) - 1; i >= 0; i-- {
+		if key, value, ok := strings.Cut(e[i], "="); ok && key == name {
+			return value
+		}
+	}
+
+	return ""
+}
+
+// with sets variables, given as name, value, name, value; what was there of these names goes.
+func (e environment) with(pairs ...string) environment {
+	set := map[string]bool{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		set[pairs[i]] = true
+	}
+
+	out := make(environment, 0, len(e)+len(pairs)/2)
+
+	for _, entry := range e {
+		if key, _, _ := strings.Cut(entry, "="); !set[key] {
+			out = append(out, entry)
+		}
+	}
+
+	for i := 0; i+1 < len(pairs); i += 2 {
+		out = append(out, pairs[i]+"="+pairs[i+1])
+	}
+
+	return out
+}
+
+// merge sets every variable of other.
+func (e environment) merge(other environment) environment {
+	var pairs []string
+
+	for _, entry := range other {
+		if key, value, ok := strings.Cut(entry, "="); ok {
+			pairs = append(pairs, key, value)
+		}
+	}
+
+	return e.with(pairs...)
+}
+
+// forOmnigraph leaves out what would change omnigraph's behaviour unseen (a profile, a token, a configuration
+// folder); the admission cap's variables and the emulator's are passed on.
+func (e environment) forOmnigraph() environment {
+	out := make(environment, 0, len(e))
+
+	for _, entry := range e {
+		if strings.HasPrefix(entry, "OMNIGRAPH_") &&
+			!strings.HasPrefix(entry, "OMNIGRAPH_PER_ACTOR_") &&
+			!strings.HasPrefix(entry, "OMNIGRAPH_EMULATOR_") {
+			continue
+		}
+
+		out = append(out, entry)
+	}
+
+	return out
+}
+
+// lookPath is exec.LookPath with this environment's PATH; entries that are not absolute don't count.
+func (e environment) lookPath(name string) string {
+	for _, dir := range filepath.SplitList(e.get("PATH")) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+
+		if path, err := executable(filepath.Join(dir, name)); err == nil {
+			return path
+		}
+	}
+
+	return ""
+}
+
+func orProcess(env []string) environment {
+	if env == nil {
+		return os.Environ()
+	}
+
+	return env
+}

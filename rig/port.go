@@ -1,0 +1,57 @@
+package rig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"syscall"
+)
+
+// choosePort gives the port that was asked for if it is free. Else, on the first try, the last server's if it is
+// free, so that a restarted rig keeps its address; else any free one.
+func (r *Rig) choosePort(ctx context.Context, asked, try int) (int, error) {
+	if asked != 0 {
+		if _, err := listenable(ctx, asked); err != nil {
+			if errors.Is(err, syscall.EADDRINUSE) {
+				return 0, fmt.Errorf("%w: somebody listens on 127.0.0.1:%d; choose another with --port or leave it out",
+					ErrPortTaken, asked)
+			}
+
+			return 0, fmt.Errorf("port %d: %w", asked, err)
+		}
+
+		return asked, nil
+	}
+
+	if r.marker.Port != 0 && try == 1 {
+		if port, err := listenable(ctx, r.marker.Port); err == nil {
+			return port, nil
+		}
+	}
+
+	port, err := listenable(ctx, 0)
+	if err != nil {
+		return 0, fmt.Errorf("find a free port: %w", err)
+	}
+
+	return port, nil
+}
+
+// listenable listens on a loopback port (0: any) for a moment and says which.
+func listenable(ctx context.Context, port int) (int, error) {
+	var lc net.ListenConfig
+
+	l, err := lc.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil {
+		return 0, err
+	}
+
+	addr, ok := l.Addr().(*net.TCPAddr)
+	if !ok {
+		return 0, errors.Join(fmt.Errorf("unexpected address %v", l.Addr()), l.Close())
+	}
+
+	return addr.Port, l.Close()
+}

@@ -1,0 +1,81 @@
+package rig
+
+import (
+	"os"
+	"sync"
+)
+
+// relay hands signals to whoever has to deal with them at the moment: the boot, the command, nobody (then the
+// next one gets them).
+type relay struct {
+	mu   sync.Mutex
+	sink func(os.Signal)
+	held []os.Signal
+
+	quit, done chan struct{}
+}
+
+func newRelay(signals <-chan os.Signal) *relay {
+	r := &relay{quit: make(chan struct{}), done: make(chan struct{})}
+
+	go func() {
+		defer close(r.done)
+
+		for {
+			select {
+			case sig, ok := <-signals:
+				if !ok {
+					signals = nil
+
+					continue
+				}
+
+				r.pass(sig)
+			case <-r.quit:
+				return
+			}
+		}
+	}()
+
+	return r
+}
+
+func (r *relay) pass(sig os.Signal) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	if r.sink == nil {
+		r.held = append(r.held, sig)
+
+		return
+	}
+
+	r.sink(sig)
+}
+
+// to hands this and every later signal to sink, those held back first.
+func (r *relay) to(sink func(os.Signal)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	r.sink = sink
+
+	for _, sig := range r.held {
+		sink(sig)
+	}
+
+	r.held = nil
+}
+
+// hold keeps signals for the next sink.
+func (r *relay) hold() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	r.sink = nil
+}
+
+func (r *relay) close() {
+	close(r.quit)
+	<-r.done
+}

@@ -1,0 +1,26 @@
+package rigtest_test
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/mitodl/xk6-omnigraph/rig/rigtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestAServerWithRowsIsThereForATest(t *testing.T) {
+	r := rigtest.Start(t, rigtest.Rows(20), rigtest.Fragments(3), rigtest.Optimize())
+
+	if r.URL == "" || r.Token == "" || len(r.Tokens) < 3 || r.Bin == "" {
+		t.Fatalf("incomplete: %+v", r)
+	}
+
+	before := r.URL
+	r.Restart(t)
+
+	if r.URL != before {
+		t.Errorf("restarted at %s, was at %s", r.URL, before)
+	}
+}
