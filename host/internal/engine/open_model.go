@@ -1,0 +1,149 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.k6.io/k6/v2/internal/progress"
+	"go.k6.io/k6/v2/internal/schedule"
+)
+
+// arrivals starts iterations when they are due, whatever the ones before take.
+type arrivals struct {
+	*scenario
+	schedule          schedule.Arrivals
+	d                 time.Duration
+	preAllocated, max int64
+
+	vus  atomic.Int64 // that the scenario has
+	idle atomic.Int64 // of these, waiting for an iteration; whoever takes one off may send one start
+}
+
+func (d *arrivals) duration() time.Duration { return d.d }
+
+func (d *arrivals) run(regular, hard context.Context) {
+	began, _ := regular.Deadline()
+	began = began.Add(-d.d)
+
+	var wg sync.WaitGroup
+	// A start is sent only after an idle VU was counted off, so sending never blocks.
+	starts := make(chan struct{}, d.max)
+	more := make(chan struct{}, d.max)
+	work := func(vu ActiveVU, release func()) {
+		d.vus.Add(1)
+		d.idle.Add(1)
+		wg.Go(func() {
+			defer release()
+			for range starts {
+				if !d.iterate(hard, vu) {
+					return
+				}
+				d.idle.Add(1)
+			}
+		})
+	}
+	for range d.preAllocated {
+		vu, release := d.activate(hard)
+		if vu == nil {
+			break
+		}
+		work(vu, release)
+	}
+	grown := make(chan struct{})
+	go func() {
+		defer close(grown)
+		d.grow(hard, more, work)
+	}()
+
+	d.startOnSchedule(hard, began, starts, more)
+	close(more)
+	// Even after the last start, the scenario takes its whole time.
+	<-regular.Done()
+	<-grown
+	close(starts)
+	wg.Wait()
+}
+
+// startOnSchedule sends each start at its time, or drops it when no VU is free and asks for one more.
+func (d *arrivals) startOnSchedule(hard context.Context, began time.Time, starts, more chan<- struct{}) {
+	timer := time.NewTimer(0)
+	<-timer.C
+	defer timer.Stop()
+	tuple := d.engine.exec.ExecutionTuple
+	asked, warned := d.preAllocated, false
+	for i := uint64(0); ; i++ {
+		at, ok := d.schedule.Start(int64(tuple.Global(i))) //nolint:gosec // iterations stay far below 2^63
+		if !ok {
+			return
+		}
+		if wait := time.Until(began.Add(at)); wait > 0 {
+			timer.Reset(wait)
+			select {
+			case <-timer.C:
+			case <-hard.Done():
+				return
+			}
+		} else if hard.Err() != nil {
+			return
+		}
+		if d.takeIdle() {
+			starts <- struct{}{}
+			continue
+		}
+		d.drop(1)
+		switch {
+		case asked < d.max:
+			asked++
+			more <- struct{}{}
+		case !warned:
+			warned = true
+			d.logger.Warnf("Insufficient VUs, reached %d active VUs and cannot initialize more", d.vus.Load())
+		}
+	}
+}
+
+func (d *arrivals) takeIdle() bool {
+	for {
+		n := d.idle.Load()
+		if n <= 0 {
+			return false
+		}
+		if d.idle.CompareAndSwap(n, n-1) {
+			return true
+		}
+	}
+}
+
+// grow adds a VU for every message, initialising it if there is no idle one, until the channel is closed.
+func (d *arrivals) grow(hard context.Context, more <-chan struct{}, work func(ActiveVU, func())) {
+	for range more {
+		if hard.Err() != nil {
+			continue
+		}
+		vu, err := d.engine.unplannedVU(hard)
+		if err != nil {
+			if hard.Err() == nil {
+				d.logger.WithError(err).Error("could not initialize another VU")
+			}
+			continue
+		}
+		if vu != nil {
+			work(d.activateVU(hard, vu, d.engine.pool.unplanned))
+		}
+	}
+}
+
+func (d *arrivals) progress(elapsed time.Duration) (float64, []string) {
+	vus := d.vus.Load()
+	busy := max(vus-d.idle.Load(), 0)
+	at := min(elapsed, d.d)
+	rate := d.schedule.Rate(at) * d.engine.exec.ExecutionTuple.Fraction()
+	return elapsed.Seconds() / d.d.Seconds(), []string{
+		fmt.Sprintf("%s/%d VUs", progress.Count(busy, vus), vus),
+		clockOf(elapsed, d.d),
+		fmt.Sprintf("%.2f iters/s", rate),
+	}
+}
