@@ -144,4 +144,3 @@ func (o *Output) metricLine(m *metrics.Metric) ([]byte, error) {
 	}
 	return line, nil
 }
-
