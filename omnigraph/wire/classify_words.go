@@ -54,6 +54,7 @@ var reportWords = []words{
 	{begins(`mutation execution called on a read query\b`), KindBadRequest},
 	{begins(`read execution called on a mutation\b`), KindBadRequest},
 	{begins(`query '[^']*' not found`), KindBadRequest},
+	{begins(`'[^']*' is a (?:mutation|read) — use omnigraph (?:mutate|query) `), KindBadRequest},
 	{begins(`EOF while parsing\b`), KindBadRequest},
 	{begins(`refusing destructive `), KindBadRequest},
 	{begins("`[a-z -]+` is a direct \\(storage-native\\) command"), KindUnsupported},

@@ -29,9 +29,11 @@ type Operation struct {
 	Mutation *bool
 
 	// Data is NDJSON for OpLoad, Mode one of append, merge and overwrite, From the branch to create Branch from.
-	Data []byte
-	Mode string
-	From string
+	// DataFile names a file that the CLI reads in place of Data; over HTTP only Data counts.
+	Data     []byte
+	DataFile string
+	Mode     string
+	From     string
 
 	// Source and Target are the branches of OpBranchMerge; Branch is the subject of create and delete.
 	Source string

@@ -1,0 +1,191 @@
+package cliclient
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mitodl/xk6-omnigraph/omnigraph/wire"
+)
+
+// Client carries operations over the CLI, one process per call. It is safe for concurrent use, keeps nothing between
+// calls but what it learned about names, and needs no closing.
+type Client struct {
+	config  Config
+	env     []string
+	secrets []string
+	// program is the resolved path of the CLI, nil until it was found.
+	program atomic.Pointer[string]
+	// mutations maps the name of a stored query to whether it writes (bool), as far as the CLI has told.
+	mutations sync.Map
+}
+
+// New makes a client. It touches neither files nor network: a CLI that is not there is found out by the first
+// operation. An error names the field, what it got and what it takes. The environment is read here.
+func New(config Config) (*Client, error) {
+	if err := config.validate(); err != nil {
+		return nil, err
+	}
+	config.Bin = cmp.Or(config.Bin, DefaultBin)
+	config.MaxOutputBytes = cmp.Or(config.MaxOutputBytes, DefaultMaxOutputBytes)
+	return &Client{config: config, env: config.environment(processEnvironment()), secrets: config.secrets()}, nil
+}
+
+// Do runs one operation in one process and never returns nil. The operation's timeout bounds the attempt from having a
+// process slot to the last byte of output; ctx bounds the wait for the slot as well, and its end is an error of kind
+// canceled.
+//
+// When Do returns, the process and everything in its group are gone and its files are removed.
+//
+// A stored query of which neither the operation nor an earlier call tells whether it writes is first tried as a read;
+// if the CLI refuses that, which it does before anything is executed, a second process follows and both are counted in
+// the timings.
+func (c *Client) Do(ctx context.Context, op *wire.Operation) *wire.Outcome {
+	out := c.attempt(ctx, op)
+	if op.Op == wire.OpInvoke && op.Mutation == nil && c.learn(op.Name, out.Err) {
+		again := c.attempt(ctx, op)
+		again.add(out)
+		out = again
+	}
+	return &out.Outcome
+}
+
+// outcome is a wire.Outcome in the making.
+type outcome struct{ wire.Outcome }
+
+// add counts the cost of an earlier process of the same operation.
+func (o *outcome) add(earlier *outcome) {
+	o.Timings.Queued += earlier.Timings.Queued
+	o.Timings.Total += earlier.Timings.Total
+	o.Timings.Spawn += earlier.Timings.Spawn
+	o.Timings.Decode += earlier.Timings.Decode
+	switch {
+	case earlier.Process == nil:
+	case o.Process == nil:
+		o.Process = earlier.Process
+	default:
+		o.Process.CPU += earlier.Process.CPU
+		o.Process.MaxRSS = max(o.Process.MaxRSS, earlier.Process.MaxRSS)
+	}
+}
+
+// storedCommand is the command for a stored query, as far as it is known whether it writes.
+func (c *Client) storedCommand(op *wire.Operation) string {
+	writes, _ := c.mutations.Load(op.Name)
+	if op.Mutation != nil && *op.Mutation || op.Mutation == nil && writes == true {
+		return commandMutate
+	}
+	return commandQuery
+}
+
+// learn reports whether the CLI refused a stored query for being of the other sort, and remembers which it is.
+func (c *Client) learn(name string, err *wire.Error) bool {
+	if err == nil || err.Kind != wire.KindBadRequest {
+		return false
+	}
+	switch {
+	case strings.HasPrefix(err.Message, "'"+name+"' is a mutation "):
+		c.mutations.Store(name, true)
+	case strings.HasPrefix(err.Message, "'"+name+"' is a read "):
+		c.mutations.Store(name, false)
+	default:
+		return false
+	}
+	return true
+}
+
+func (c *Client) attempt(ctx context.Context, op *wire.Operation) *outcome {
+	out := &outcome{wire.Outcome{ExitCode: -1}}
+	args, problem := c.argv(op)
+	if problem != nil {
+		problem.ExitCode = -1
+		out.Err = problem
+		return out
+	}
+	queued, err := c.config.Slots.acquire(ctx)
+	out.Timings.Queued = queued
+	if err != nil {
+		out.fail(c.failure(op, wire.KindCanceled, false, "canceled before the CLI was started, after %v in the queue for a process slot", round(queued)))
+		return out
+	}
+	defer c.config.Slots.release()
+	began := time.Now()
+	c.process(ctx, op, args, began, out)
+	out.Timings.Total = time.Since(began)
+	return out
+}
+
+// process does everything that needs a slot.
+func (c *Client) process(ctx context.Context, op *wire.Operation, args *arguments, began time.Time, out *outcome) {
+	files, err := makeScratch(args, c.config.Home == "")
+	if err != nil {
+		out.fail(c.spawnFailure(op, err))
+		return
+	}
+	done, err := c.launch(ctx, op, args, files, began)
+	ended := time.Now()
+	if removal := files.remove(); err == nil && removal != nil {
+		err = fmt.Errorf("removing the files of the call: %w", removal)
+	}
+	if err != nil {
+		out.fail(c.startFailure(ctx, op, err, began))
+		return
+	}
+	out.Timings.Spawn = done.spawn
+	out.Process = &wire.Process{CPU: done.cpu, MaxRSS: done.maxRSS}
+	out.ExitCode = done.code
+	out.settle(c, op, &done, ended.Sub(began))
+	out.Timings.Decode = time.Since(ended)
+}
+
+func (o *outcome) fail(e *wire.Error) { o.Err = e }
+
+// settle decides what the process's end and output mean.
+func (o *outcome) settle(c *Client, op *wire.Operation, done *finished, spent time.Duration) {
+	killed := done.killed
+	switch {
+	case done.cause == stoppedByOutput:
+		o.fail(c.failure(op, wire.KindOutputLimit, true, "the CLI printed more than %d bytes (option maxOutputBytes) within %v and was killed", c.maxOutput(op), round(spent)))
+		o.Err.Truncated = true
+	case killed && done.cause == stoppedByTimeout:
+		o.fail(c.failure(op, wire.KindTimeout, true, "no answer within %v (option timeout): the CLI was killed after %v", op.Timeout, round(spent)))
+	case killed && done.cause == stoppedByContext:
+		o.fail(c.failure(op, wire.KindCanceled, true, "canceled: the CLI was killed after %v", round(spent)))
+	case done.code == 0 && done.signal == "":
+		success, problem := wire.ParseSuccess(op, done.stdout)
+		if problem != nil {
+			if done.held {
+				problem.Message += fmt.Sprintf("; a process that the CLI left behind held its output open and was killed %v after the CLI's end", pipeGrace)
+			}
+			problem.Message = wire.CleanMessage(problem.Message, c.secrets...)
+			o.fail(problem)
+			return
+		}
+		o.Success = success
+	default:
+		o.fail(wire.ClassifyExit(wire.Exit{Code: done.code, Signal: done.signal, Stdout: done.stdout, Stderr: done.stderr}, op.MayWrite(), c.secrets...))
+	}
+}
+
+func (c *Client) maxOutput(op *wire.Operation) int64 {
+	return cmp.Or(op.MaxOutputBytes, c.config.MaxOutputBytes)
+}
+
+// failure makes an error of a process that gave no answer; sent says that it ran.
+func (c *Client) failure(op *wire.Operation, kind wire.ErrorKind, sent bool, format string, args ...any) *wire.Error {
+	e := wire.ClassifyFailure(wire.Failure{Kind: kind, Message: fmt.Sprintf(format, args...), Sent: sent}, op.MayWrite(), c.secrets...)
+	e.ExitCode = -1
+	return e
+}
+
+// round leaves of a duration what a person reads.
+func round(d time.Duration) time.Duration {
+	if d < time.Second {
+		return d.Round(10 * time.Microsecond)
+	}
+	return d.Round(time.Millisecond)
+}
