@@ -101,8 +101,12 @@ func (a *api) call(ctx context.Context, method, path string, body, out any) erro
 
 // await waits until the server answers /healthz and serves the rig's graph to the rig's own token; the latter
 // also proves that it is this server and not another on the same port.
-func (r *Rig) await(ctx context.Context, s *Server, token string) (string, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, bootTime, fmt.Errorf("no answer on %s/healthz within %v", s.URL, bootTime))
+func (r *Rig) await(ctx context.Context, s *Server, token string, limit time.Duration) (string, error) {
+	if limit == 0 {
+		limit = defaultBootTime
+	}
+
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer on %s/healthz within %v", s.URL, limit))
 	defer cancel()
 
 	a := newAPI(s.URL, token)

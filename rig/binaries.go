@@ -52,7 +52,7 @@ func Find(s Search) (Binaries, error) {
 	off := s.Emulator || strings.EqualFold(env.get(envReal), "off")
 
 	if s.Emulator && (s.CLI != "" || s.Server != "") {
-		return Binaries{}, errors.New("--emulator goes with neither --bin nor --server-bin")
+		return Binaries{}, &usageError{"--emulator goes with neither --bin nor --server-bin"}
 	}
 
 	cli, cliErr := s.find(env, off, cliName, "--bin", s.CLI, envCLI)

@@ -119,3 +119,10 @@ func (e *SignalError) ExitCode() int {
 
 	return 1
 }
+
+// usageError is a contradiction in what the caller asked for.
+type usageError struct{ text string }
+
+func (e *usageError) Error() string { return e.text }
+
+func (*usageError) ExitCode() int { return ExitUsage }

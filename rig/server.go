@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// bootTime bounds the wait for a server to answer; it takes 0.2 s on an idle machine.
-	bootTime = 30 * time.Second
+	// defaultBootTime bounds the wait for a server to answer; it takes 0.2 s on an idle machine.
+	defaultBootTime = 30 * time.Second
 	// stopGrace is how long a server may take to end after SIGTERM before it is killed.
 	stopGrace = 10 * time.Second
 	// pollEvery is how often a booting or ending server is looked at.
@@ -280,7 +280,7 @@ func (r *Rig) bootOn(ctx context.Context, b Binaries, o UpOptions, port int, tok
 
 	err = r.remember(s)
 	if err == nil {
-		s.Version, err = r.await(ctx, s, token)
+		s.Version, err = r.await(ctx, s, token, o.BootTimeout)
 	}
 
 	if err == nil {
@@ -294,14 +294,14 @@ func (r *Rig) bootOn(ctx context.Context, b Binaries, o UpOptions, port int, tok
 	return s, nil
 }
 
-// logLevel keeps the server's own lines and the warnings: at the default level it writes a line per storage
-// event, which fills the disk in a long run.
+// logLevel keeps the server's own lines and the warnings: at the default level it writes lines for every request
+// and storage event, which fills the disk in a long run.
 func logLevel(env environment) string {
 	if level := env.get("RUST_LOG"); level != "" {
 		return level
 	}
 
-	return "warn,omnigraph_server=info"
+	return "warn,omnigraph_server=info,omnigraph_server::handlers=warn"
 }
 
 // remember writes server.json.

@@ -31,6 +31,8 @@ type UpOptions struct {
 	Optimize bool
 	// Port on 127.0.0.1; 0 takes the last one again, or any that is free.
 	Port int
+	// BootTimeout bounds the wait for the server to answer; 0 means 30 s.
+	BootTimeout time.Duration
 	// Env is the environment for the binaries, as os.Environ has it; nil means the process's own. Of its
 	// OMNIGRAPH_ variables only OMNIGRAPH_PER_ACTOR_* (the admission cap) and OMNIGRAPH_EMULATOR_* get through.
 	Env []string

@@ -87,6 +87,7 @@ func addBootFlags(set *pflag.FlagSet) *bootFlags {
 	set.StringVar(&f.search.Server, "server-bin", "", "omnigraph-server (else OMNIGRAPH_SERVER_BIN, else PATH)")
 	set.BoolVar(&f.search.Emulator, "emulator", false, "use omnigraph-emulator even if real binaries are there")
 	set.IntVar(&f.up.Port, "port", 0, "port on 127.0.0.1; 0 takes the last one again, or any that is free")
+	set.DurationVar(&f.up.BootTimeout, "boot-timeout", 0, "how long the server may take to answer (default 30s)")
 	set.IntVar(&f.up.Fragments, "fragments", 0, "single-row commits to make after the boot")
 	set.BoolVar(&f.up.Optimize, "optimize", false, "compact the store at the end")
 	set.BoolVar(&f.up.Reseed, "reseed", false, "load the dataset again, which undoes all writes")

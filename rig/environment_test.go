@@ -1,0 +1,40 @@
+package rig
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestOmnigraphSeesNothingOfTheUsersSettings(t *testing.T) {
+	env := environment{
+		"PATH=/bin", "OMNIGRAPH_PROFILE=mine", "OMNIGRAPH_BEARER_TOKEN=secret", "OMNIGRAPH_HOME=/home/me",
+		"OMNIGRAPH_PER_ACTOR_INFLIGHT_MAX=2", "OMNIGRAPH_EMULATOR_SEED=1", "HOME=/home/me",
+	}
+
+	want := environment{
+		"PATH=/bin", "OMNIGRAPH_PER_ACTOR_INFLIGHT_MAX=2", "OMNIGRAPH_EMULATOR_SEED=1", "HOME=/home/me",
+	}
+	if got := env.forOmnigraph(); !slices.Equal(got, want) {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestSettingAVariableReplacesIt(t *testing.T) {
+	env := environment{"A=1", "B=2", "A=3"}
+
+	if got := env.get("A"); got != "3" {
+		t.Errorf("the last one counts, got %q", got)
+	}
+
+	if got := env.with("A", "4", "C", "x=y"); !slices.Equal(got, environment{"B=2", "A=4", "C=x=y"}) {
+		t.Errorf("%v", got)
+	}
+
+	if got := env.merge(environment{"B=5", "junk"}); !slices.Equal(got, environment{"A=1", "A=3", "B=5"}) {
+		t.Errorf("%v", got)
+	}
+
+	if got := (environment{"PATH=relative:."}).lookPath("sh"); got != "" {
+		t.Errorf("a relative entry of PATH counted: %s", got)
+	}
+}
