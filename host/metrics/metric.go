@@ -76,11 +76,11 @@ func ParseMetricName(name string) (string, []string, error) {
 	case open < 0 && closing < 0:
 		return name, nil, nil
 	case open < 0:
-		return "", nil, fmt.Errorf("%w: %q has no opening brace", errMetricNameParsing, name)
+		return "", nil, fmt.Errorf("%w: %q has no opening curly brace", errMetricNameParsing, name)
 	case closing < open:
-		return "", nil, fmt.Errorf("%w: %q has no closing brace", errMetricNameParsing, name)
+		return "", nil, fmt.Errorf("%w: %q has no closing curly brace", errMetricNameParsing, name)
 	case closing != len(name)-1:
-		return "", nil, fmt.Errorf("%w: %q goes on after the closing brace", errMetricNameParsing, name)
+		return "", nil, fmt.Errorf("%w: %q goes on after the closing curly brace", errMetricNameParsing, name)
 	}
 	selector := name[open+1 : closing]
 	if strings.TrimSpace(selector) == "" {
@@ -105,7 +105,7 @@ func splitSelector(s string) ([]string, error) {
 		key, value, ok := strings.Cut(pair, ":")
 		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
 		if !ok || key == "" || value == "" {
-			return fmt.Errorf("%q is not of the form tag:value", strings.TrimSpace(pair))
+			return fmt.Errorf("malformed tag selector %q, it has to be tag:value", strings.TrimSpace(pair))
 		}
 		pairs = append(pairs, key+":"+value)
 		return nil

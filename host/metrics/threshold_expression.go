@@ -41,8 +41,11 @@ func parseExpression(source string) (*expression, error) {
 		return nil, errMalformedThreshold
 	}
 	limit, err := strconv.ParseFloat(match[3], 64)
-	if err != nil || math.IsNaN(limit) {
-		return nil, fmt.Errorf("%w: '%s' is not a number", errMalformedThreshold, match[3])
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errMalformedThreshold, err)
+	}
+	if math.IsNaN(limit) {
+		return nil, fmt.Errorf("%w: nothing can be compared with NaN", errMalformedThreshold)
 	}
 	e := &expression{aggregation: strings.Join(strings.Fields(match[1]), ""), operator: match[2], limit: limit}
 	if strings.HasPrefix(e.aggregation, "p(") {

@@ -158,7 +158,7 @@ func aggregate(sink Sink, e *expression, duration time.Duration) (value float64,
 func (ts *Thresholds) UnmarshalJSON(data []byte) error {
 	var items []json.RawMessage
 	if err := json.Unmarshal(data, &items); err != nil {
-		return err
+		return fmt.Errorf("the thresholds of a metric have to be a list: %w", err)
 	}
 	thresholds := make([]*Threshold, 0, len(items))
 	for _, item := range items {
@@ -168,7 +168,7 @@ func (ts *Thresholds) UnmarshalJSON(data []byte) error {
 				return err
 			}
 		} else if err := json.Unmarshal(item, &config); err != nil {
-			return err
+			return fmt.Errorf("invalid threshold %s: %w", item, err)
 		}
 		thresholds = append(thresholds, &Threshold{
 			Source: config.Threshold, AbortOnFail: config.AbortOnFail, AbortGracePeriod: config.AbortGracePeriod,
@@ -197,4 +197,12 @@ func (ts Thresholds) MarshalJSON() ([]byte, error) {
 		return nil, err
 	}
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+}
+
+// Aggregation returns what the threshold looks at, such as "p(95)", or "" before Parse.
+func (t *Threshold) Aggregation() string {
+	if t.parsed == nil {
+		return ""
+	}
+	return t.parsed.aggregation
 }
