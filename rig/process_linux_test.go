@@ -3,6 +3,7 @@ package rig
 import (
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -110,7 +111,12 @@ func TestWhatTheLeaderLeavesInItsGroupEndsWithIt(t *testing.T) {
 		t.Fatal(p.err)
 	}
 
-	gone(t, atoi(t, out.String()))
+	pid, err := strconv.Atoi(strings.TrimSpace(out.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	gone(t, pid)
 }
 
 func TestStopKillsWhatIgnoresTheRequest(t *testing.T) {
@@ -145,20 +151,4 @@ func TestStopKillsWhatIgnoresTheRequest(t *testing.T) {
 
 	// A second stop has nothing to do.
 	p.stop(time.Minute)
-}
-
-func atoi(t *testing.T, s string) int {
-	t.Helper()
-
-	n := 0
-
-	for _, c := range strings.TrimSpace(s) {
-		if c < '0' || c > '9' {
-			t.Fatalf("%q is no number", s)
-		}
-
-		n = n*10 + int(c-'0')
-	}
-
-	return n
 }

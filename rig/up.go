@@ -142,6 +142,13 @@ func (r *Rig) join(state serverState, o UpOptions) (*Server, error) {
 func (r *Rig) bring(ctx context.Context, o UpOptions) (*Server, error) {
 	env := orProcess(o.Env)
 
+	// Before the work, not after it.
+	if o.Port != 0 {
+		if _, err := r.choosePort(ctx, o.Port, 1); err != nil {
+			return nil, err
+		}
+	}
+
 	if o.Dataset != nil && *o.Dataset != r.marker.Dataset.Params {
 		if err := r.writeDataset(*o.Dataset); err != nil {
 			return nil, err
