@@ -1,0 +1,37 @@
+package omnigraph
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mitodl/xk6-omnigraph/omnigraph/wire"
+)
+
+// transportOf tells which transport an address belongs to: http and https in any case are HTTP; any other scheme, a
+// bare path, or a single letter before the colon (a Windows drive) is the CLI's.
+func transportOf(address string) string {
+	scheme, _, found := strings.Cut(address, "://")
+	if found {
+		switch strings.ToLower(scheme) {
+		case "http", "https":
+			return wire.TransportHTTP
+		}
+		return wire.TransportCLI
+	}
+	// "http:/host" and "http:host" are slips of an HTTP address rather than paths.
+	if scheme, _, found = strings.Cut(address, ":"); found {
+		switch strings.ToLower(scheme) {
+		case "http", "https":
+			return wire.TransportHTTP
+		}
+	}
+	return wire.TransportCLI
+}
+
+// checkStore reports a store address that can't be one.
+func checkStore(address string) error {
+	if strings.ContainsAny(address, "\x00\n\r") {
+		return fmt.Errorf("holds a control character; it takes a local path, file:// or s3:// address")
+	}
+	return nil
+}

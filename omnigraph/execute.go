@@ -1,0 +1,66 @@
+package omnigraph
+
+import (
+	"context"
+	"time"
+
+	"go.k6.io/k6/v2/metrics"
+
+	"github.com/mitodl/xk6-omnigraph/omnigraph/wire"
+)
+
+// execute carries an invocation out: attempts, the waits between them, samples and recording. It touches no JS value
+// and may run on any goroutine.
+func (inv *invocation) execute() {
+	inv.begin = time.Now()
+	inv.samples = make([]metrics.Sample, 0, samplesPerOperation)
+	if inv.problem != nil {
+		inv.attempts = 0
+		inv.out = &wire.Outcome{ExitCode: -1, Err: inv.problem}
+	} else if carrier, problem := inv.c.open(); problem != nil {
+		inv.out = &wire.Outcome{ExitCode: -1, Err: problem}
+	} else {
+		inv.run(carrier)
+	}
+	inv.took = time.Since(inv.begin)
+	inv.finishSamples()
+}
+
+// run makes attempts until one succeeds or the policy gives up.
+func (inv *invocation) run(carrier transport) {
+	p := inv.retry
+	if p.budget > 0 {
+		inv.c.mi.root.depositBudgets(p.budget)
+	}
+	for {
+		inv.attempts++
+		inv.out = carrier.do(inv.ctx, &inv.session, &inv.op)
+		inv.addAttempt()
+		if inv.out.Err == nil || inv.ctx.Err() != nil {
+			return
+		}
+		delay, again := p.next(inv.attempts, time.Since(inv.begin), inv.out.Err, inv.c.random)
+		if !again || p.budget > 0 && !inv.c.mi.root.budget(inv.out.Err.Kind).withdraw() {
+			return
+		}
+		if !wait(inv.ctx, delay) {
+			return
+		}
+		// The request's tags and metadata are consumed by an attempt.
+		inv.session.Tags = metrics.TagsAndMeta{Tags: inv.series.request, Metadata: inv.meta}
+	}
+}
+
+func wait(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,91 @@
+package httpclient
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+
+	"go.k6.io/k6/v2/lib/netext/httpext"
+
+	"github.com/mitodl/xk6-omnigraph/omnigraph/wire"
+)
+
+// k6's code for a request that ran into its timeout (section 2.4 of the interface contract).
+const codeTimeout = 1050
+
+// failure tells what it means that MakeRequest returned an error instead of a response.
+func (c *Client) failure(ctx context.Context, err error, op *wire.Operation, spent time.Duration, sent bool) wire.Failure {
+	rounded := spent.Round(100 * time.Microsecond)
+	if ctx.Err() != nil {
+		return wire.Failure{Kind: wire.KindCanceled, Sent: sent, Message: fmt.Sprintf("the iteration ended after %s, before the answer came", rounded)}
+	}
+	var k6err httpext.K6Error
+	var netErr net.Error
+	if errors.As(err, &k6err) && int(k6err.Code) == codeTimeout || errors.As(err, &netErr) && netErr.Timeout() && !isDial(err) {
+		return wire.Failure{Kind: wire.KindTimeout, Sent: sent, Message: fmt.Sprintf("no answer within timeout %s (given up after %s)", op.Timeout, rounded)}
+	}
+	f := wire.Failure{Kind: wire.KindConnect, Sent: sent, Message: cause(err)}
+	switch {
+	case isDial(err), isTLS(err), isDNS(err):
+		f.Sent = false
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		f.Sent = false
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		f.Message = fmt.Sprintf("connection lost after %s: %s", rounded, f.Message)
+	case isProtocol(err):
+		f.Kind = wire.KindProtocol
+		f.Message = "the answer can't be read as HTTP: " + f.Message
+	}
+	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+		f.Message = "the limit of open files (ulimit -n) is reached: " + f.Message
+	}
+	return f
+}
+
+// cause drops the request line that *url.Error puts in front, since an address may carry a password.
+func cause(err error) string {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err.Error()
+	}
+	return err.Error()
+}
+
+func isDial(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial"
+}
+
+func isDNS(err error) bool {
+	var dns *net.DNSError
+	return errors.As(err, &dns)
+}
+
+func isTLS(err error) bool {
+	var record tls.RecordHeaderError
+	var verify *tls.CertificateVerificationError
+	var authority x509.UnknownAuthorityError
+	var host x509.HostnameError
+	var alert tls.AlertError
+	return errors.As(err, &record) || errors.As(err, &verify) || errors.As(err, &authority) ||
+		errors.As(err, &host) || errors.As(err, &alert)
+}
+
+// isProtocol tells answers that net/http could not parse from broken connections; it has no types for them.
+func isProtocol(err error) bool {
+	text := cause(err)
+	for _, start := range []string{"malformed HTTP", "net/http: HTTP/1.x transport connection broken: malformed", "http: server gave HTTP response to HTTPS client", "bad Content-Length", "decompression"} {
+		if strings.HasPrefix(text, start) {
+			return true
+		}
+	}
+	return false
+}

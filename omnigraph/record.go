@@ -1,0 +1,279 @@
+package omnigraph
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"go.k6.io/k6/v2/js/common"
+
+	"github.com/grafana/sobek"
+	"github.com/mitodl/xk6-omnigraph/omnigraph/wire"
+	"github.com/mitodl/xk6-omnigraph/recorder"
+	"github.com/tidwall/gjson"
+)
+
+// recordConfig is what a script says about its run record.
+type recordConfig struct {
+	name, dir string
+	script    recorder.Script
+}
+
+var recordName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
+
+// recordOptions is the JSON form of the options of record().
+type recordOptions struct {
+	Name     string            `json:"name"`
+	Dir      string            `json:"dir"`
+	Run      recorder.Run      `json:"run"`
+	Dataset  json.RawMessage   `json:"dataset"`
+	System   map[string]string `json:"system"`
+	Session  string            `json:"session"`
+	Settings map[string]any    `json:"settings"`
+}
+
+// record names the run record, describes the run, and gives the functions that add to it. Scripts call it in the init
+// context; the first VU's call counts, the others have to say the same.
+func (mi *instance) record(call sobek.FunctionCall) sobek.Value {
+	if err := mi.configureRecord(call.Argument(0)); err != nil {
+		mi.throw(err)
+	}
+	rt, rec := mi.vu.Runtime(), mi.root.recording.recorder
+	o := rt.NewObject()
+	set := func(name string, fn func(sobek.FunctionCall) sobek.Value) { _ = o.Set(name, fn) }
+	set("before", func(call sobek.FunctionCall) sobek.Value { return mi.recordState(call, "before") })
+	set("after", func(call sobek.FunctionCall) sobek.Value { return mi.recordState(call, "after") })
+	set("event", func(call sobek.FunctionCall) sobek.Value {
+		var took time.Duration
+		if v := call.Argument(2); !common.IsNullish(v) {
+			ms := v.ToFloat()
+			if math.IsNaN(ms) || ms < 0 || ms > 1e12 {
+				mi.throw(fmt.Errorf("event: argument took got %s; it takes milliseconds", describe(v)))
+			}
+			took = time.Duration(ms * float64(time.Millisecond))
+		}
+		rec.Event(call.Argument(0).String(), call.Argument(1).String(), took)
+		return sobek.Undefined()
+	})
+	set("extra", func(call sobek.FunctionCall) sobek.Value {
+		rec.SetExtra(call.Argument(0).String(), call.Argument(1).Export())
+		return sobek.Undefined()
+	})
+	set("noiseFloor", func(call sobek.FunctionCall) sobek.Value {
+		share := call.Argument(0).ToFloat()
+		if math.IsNaN(share) || share < 0 || share > 10 {
+			mi.throw(fmt.Errorf("noiseFloor: argument got %s; it takes a share such as 0.02", describe(call.Argument(0))))
+		}
+		rec.SetNoiseFloor(share)
+		return sobek.Undefined()
+	})
+	return o
+}
+
+func (mi *instance) configureRecord(v sobek.Value) error {
+	const takes = "it takes {name, dir, run, dataset, system, session, settings}"
+	object, ok := v.(*sobek.Object)
+	if !ok || isArray(object) || isFunction(v) {
+		return fmt.Errorf("record: argument got %s; %s", describe(v), takes)
+	}
+	encoded, err := encodeJSON(object)
+	if err != nil {
+		return fmt.Errorf("record: options are %w", err)
+	}
+	var opts recordOptions
+	decoder := json.NewDecoder(strings.NewReader(string(encoded)))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&opts); err != nil {
+		return fmt.Errorf("record: %s; %s", strings.TrimPrefix(err.Error(), "json: "), takes)
+	}
+	if !recordName.MatchString(opts.Name) {
+		return fmt.Errorf("record: option name got %q; it takes 1 to 64 letters, digits, dots, dashes and underscores", opts.Name)
+	}
+	if opts.Dir == "" {
+		opts.Dir = filepath.Join("results", opts.Name)
+	}
+	return mi.root.recording.configure(mi, opts)
+}
+
+func (r *recording) configure(mi *instance, opts recordOptions) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.config != nil {
+		if r.config.name != opts.Name || r.config.dir != opts.Dir {
+			return fmt.Errorf("record: this run is recorded as %q in %s already, got %q in %s; a run has one record", r.config.name, r.config.dir, opts.Name, opts.Dir)
+		}
+		return nil
+	}
+	if err := r.recorder.SetRun(opts.Run); err != nil {
+		return fmt.Errorf("record: %w", err)
+	}
+	system := recorder.System{Config: map[string]string{}}
+	for key, value := range opts.System {
+		switch key {
+		case "build":
+			system.Build = value
+		case "backend":
+			system.Backend = value
+		default:
+			system.Config[key] = value
+		}
+	}
+	r.recorder.SetSystem(system)
+	r.recorder.SetDataset(datasetOf(opts.Dataset))
+	r.config = &recordConfig{name: opts.Name, dir: opts.Dir}
+	if mi.vu.InitEnv() != nil {
+		r.config.script.Path = mi.scriptPath()
+		r.config.script.SHA256 = fileDigest(r.config.script.Path)
+	}
+	r.config.script.Options = opts.Settings
+	r.recorder.SetVersions(versions())
+	return nil
+}
+
+// datasetOf takes an identity as the rig exports it, a JSON object or its text, or any other text.
+func datasetOf(raw json.RawMessage) recorder.Dataset {
+	doc := gjson.ParseBytes(raw)
+	if doc.Type == gjson.String {
+		if inner := gjson.Parse(doc.String()); gjson.Valid(doc.String()) && inner.IsObject() {
+			doc = inner
+		} else {
+			return recorder.Dataset{Builder: doc.String()}
+		}
+	}
+	d := recorder.Dataset{Builder: doc.Get("builder").String(), Seed: doc.Get("seed").String(), SHA256: doc.Get("sha256").String()}
+	doc.Get("parameters").ForEach(func(key, value gjson.Result) bool {
+		if d.Parameters == nil {
+			d.Parameters = map[string]string{}
+		}
+		d.Parameters[key.String()] = value.String()
+		return true
+	})
+	return d
+}
+
+// recordState asks a client what its store holds, and notes it. It returns the state, for scripts that decide on it.
+func (mi *instance) recordState(call sobek.FunctionCall, when string) sobek.Value {
+	c := mi.clientOf(call.Argument(0), when)
+	state, err := mi.readState(c)
+	if err != nil {
+		mi.vu.State().Logger.Warn("the store's state " + when + " the run could not be read: " + err.Error())
+		return sobek.Null()
+	}
+	rec := mi.root.recording.recorder
+	if when == "before" {
+		rec.SetStateBefore(state)
+	} else {
+		rec.SetStateAfter(state)
+	}
+	rt := mi.vu.Runtime()
+	o := rt.NewObject()
+	_ = o.Set("rows", state.Rows)
+	set := func(name string, n *int64) {
+		if n == nil {
+			_ = o.Set(name, sobek.Null())
+		} else {
+			_ = o.Set(name, *n)
+		}
+	}
+	set("commits", state.Commits)
+	set("commitsSinceOptimize", state.CommitsSinceOptimize)
+	set("dataFiles", state.DataFiles)
+	return o
+}
+
+func (mi *instance) readState(c *client) (recorder.State, error) {
+	var state recorder.State
+	snapshot, err := mi.ask(c, wire.OpSnapshot)
+	if err != nil {
+		return state, err
+	}
+	state.Rows = map[string]int64{}
+	for _, e := range gjson.Parse(snapshot.Rows).Array() {
+		state.Rows[e.Get("entity").String()+":"+e.Get("type").String()] = e.Get("rowCount").Int()
+	}
+	commits, err := mi.ask(c, wire.OpCommits)
+	if err != nil {
+		return state, err
+	}
+	n := int64(commits.RowCount)
+	since := int64(0)
+	for _, e := range gjson.Parse(commits.Rows).Array() {
+		if e.Get("actorId").Type == gjson.Null {
+			break // made by optimize or by a direct load
+		}
+		since++
+	}
+	state.Commits, state.CommitsSinceOptimize = &n, &since
+	if c.transport == wire.TransportHTTP {
+		if health, err := mi.ask(c, wire.OpHealth); err == nil {
+			mi.root.recording.sawServer(gjson.Get(health.Doc, "version").String())
+		}
+	}
+	store := c.settings.store
+	if store == "" {
+		store = os.Getenv("OMNIGRAPH_STORE")
+	}
+	state.DataFiles = countDataFiles(store)
+	return state, nil
+}
+
+// ask makes one operation for the recording itself, with the tags that any operation has.
+func (mi *instance) ask(c *client, op wire.Op) (*wire.Success, error) {
+	for _, v := range verbs {
+		if v.op != op {
+			continue
+		}
+		inv, err := mi.prepare(v, sobek.FunctionCall{This: mi.vu.Runtime().ToValue(&handle{c})}, v.name)
+		if err != nil {
+			return nil, err
+		}
+		inv.execute()
+		if inv.out.Err != nil {
+			return nil, inv.out.Err
+		}
+		return &inv.out.Success, nil
+	}
+	return nil, fmt.Errorf("no operation %s", op)
+}
+
+// sawServer notes the server's version, and that it is the emulator if it says so.
+func (r *recording) sawServer(version string) {
+	r.recorder.SetSystem(recorder.System{Server: version})
+	if _, rest, found := strings.Cut(version, "emulator"); found {
+		model := strings.Trim(rest, " -+.()")
+		if model == "" {
+			model = "none"
+		}
+		r.recorder.SetEmulator(recorder.Emulator{CostModel: model, Version: version})
+	}
+}
+
+// countDataFiles counts the data files below a local store: the number of fragments that reads have to visit. It is
+// nil for a store that can't be read from here.
+func countDataFiles(store string) *int64 {
+	if store == "" || strings.Contains(store, "://") {
+		return nil
+	}
+	var n int64
+	for _, kind := range []string{"nodes", "edges"} {
+		files, err := filepath.Glob(filepath.Join(globEscape(store), kind, "*", "data", "*.lance"))
+		if err != nil {
+			return nil
+		}
+		n += int64(len(files))
+	}
+	if _, err := os.Stat(store); err != nil {
+		return nil
+	}
+	return &n
+}
+
+// globEscape keeps a path's own brackets and stars from being patterns.
+func globEscape(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}

@@ -1,0 +1,168 @@
+package omnigraph
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"syscall"
+
+	"go.k6.io/k6/v2/js/common"
+	"go.k6.io/k6/v2/js/modules"
+
+	"github.com/mitodl/xk6-omnigraph/omnigraph/wire"
+	"github.com/mitodl/xk6-omnigraph/recorder"
+	"github.com/sirupsen/logrus"
+)
+
+// The global events of k6 that a recording follows, by number: their constants are internal to k6.
+const (
+	eventTestStart = 2
+	eventExit      = 6
+)
+
+// recording is the process's one run record: what is measured, where it goes, and when it is written.
+type recording struct {
+	recorder *recorder.Recorder
+
+	mu       sync.Mutex
+	attached bool
+	logger   logrus.FieldLogger
+	config   *recordConfig
+	summary  *summaryFacts
+	written  bool
+	signals  chan os.Signal
+	// deferred says that the record is written at k6's Exit event, which alone tells how the run ended.
+	deferred bool
+}
+
+func newRecording() *recording {
+	r := &recording{}
+	r.recorder = recorder.New(recorder.Config{Warn: r.warn})
+	return r
+}
+
+func (r *recording) warn(err error) {
+	r.mu.Lock()
+	logger := r.logger
+	r.mu.Unlock()
+	if logger != nil {
+		logger.Warn(err.Error())
+	}
+}
+
+// attach follows the run's events, once for the process. Where a host has no events (in module tests) the recording
+// begins and ends with what calls it.
+func (r *recording) attach(vu modules.VU) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.attached {
+		return
+	}
+	r.attached = true
+	r.logger = vu.InitEnv().Logger
+	follow(vu.Events(), r)
+}
+
+func follow(events common.Events, r *recording) {
+	global := events.Global
+	if global == nil || reflect.ValueOf(global).Kind() == reflect.Pointer && reflect.ValueOf(global).IsNil() {
+		return
+	}
+	r.deferred = true
+	_, ch := global.Subscribe(eventTestStart, eventExit)
+	go func() {
+		for e := range ch {
+			switch e.Type {
+			case eventTestStart:
+				r.start()
+			case eventExit:
+				r.end(exitError(e.Data))
+			}
+			e.Done()
+		}
+	}()
+}
+
+// exitError reads the field Error of k6's exit data, whose type is internal.
+func exitError(data any) error {
+	v := reflect.ValueOf(data)
+	if v.Kind() == reflect.Pointer && !v.IsNil() {
+		v = v.Elem()
+	}
+	if v.Kind() != reflect.Struct {
+		return nil
+	}
+	f := v.FieldByName("Error")
+	if !f.IsValid() || !f.CanInterface() {
+		return nil
+	}
+	err, _ := f.Interface().(error)
+	return err
+}
+
+// start begins the recorder's own watch over the generator, and notes signals, which k6 does not pass on.
+func (r *recording) start() {
+	r.recorder.Start(context.Background())
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.signals != nil {
+		return
+	}
+	ch := make(chan os.Signal, 1)
+	r.signals = ch
+	signal.Notify(ch, syscall.SIGINT, syscall.SIGTERM)
+	go func() {
+		if s, ok := <-ch; ok {
+			name := "SIGTERM"
+			if s == syscall.SIGINT {
+				name = "SIGINT"
+			}
+			r.recorder.SetEndedBy(name)
+		}
+	}()
+}
+
+// end writes the record if the script asked for one, and stops what start began.
+func (r *recording) end(err error) {
+	r.mu.Lock()
+	if r.signals != nil {
+		signal.Stop(r.signals)
+		close(r.signals)
+		r.signals = nil
+	}
+	wanted := r.config != nil && r.summary != nil || r.config != nil && !r.written
+	r.mu.Unlock()
+	if err != nil {
+		r.recorder.SetEndedBy(firstLine(err.Error()))
+	}
+	if wanted {
+		if err := r.write(); err != nil {
+			r.warn(err)
+		}
+	}
+	if err := r.recorder.Close(); err != nil {
+		r.warn(fmt.Errorf("the recorder could not be closed: %w", err))
+	}
+}
+
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(s, "\n")
+	return s
+}
+
+func (r *recording) processesLimited() { r.recorder.SetMaxProcessesChosen() }
+
+// noteFailure keeps an eye on failures that are the generator's own.
+func (r *recording) noteFailure(e *wire.Error) {
+	if (e.Kind == wire.KindConnect || e.Kind == wire.KindSpawnFailed) && strings.Contains(e.Message, "open files") {
+		r.recorder.NoteFDExhausted()
+	}
+}
+
+// paths of what a recording writes below its folder.
+func (c *recordConfig) path(name string) string { return filepath.Join(c.dir, name) }

@@ -1,0 +1,95 @@
+package omnigraph
+
+import (
+	"strconv"
+
+	"go.k6.io/k6/v2/metrics"
+
+	"github.com/mitodl/xk6-omnigraph/omnigraph/wire"
+	"github.com/mitodl/xk6-omnigraph/recorder"
+)
+
+// series is what all operations of one kind share: their tag sets and their cell in the recorder, prepared once.
+type series struct {
+	// request are the tags of the http_req_* samples, name their name.
+	request *metrics.TagSet
+	name    string
+	// plain, succeeded and failed are the tags of the extension's samples; the durations carry ok.
+	plain, succeeded, failed *metrics.TagSet
+	cell                     *recorder.Cell
+	key                      recorder.CellKey
+}
+
+// seriesKey tells series apart. Tag sets of one registry are equal exactly if their pointers are.
+type seriesKey struct {
+	base    *metrics.TagSet
+	op      wire.Op
+	label   string
+	graph   string
+	variant string
+}
+
+// maxSeries bounds what a client remembers; scripts that change their tags all the time start over.
+const maxSeries = 512
+
+func (c *client) seriesFor(inv *invocation, base *metrics.TagSet, extra map[string]string) *series {
+	key := seriesKey{base: base, op: inv.op.Op, label: inv.label, graph: inv.op.Graph}
+	if inv.variant != nil {
+		key.variant = inv.variant.name
+	}
+	// A client's own tags are always the same; only tags given to one call make a series of their own.
+	cacheable := len(extra) == len(c.settings.tags)
+	if cacheable {
+		if s := c.series[key]; s != nil {
+			return s
+		}
+	}
+	s := c.newSeries(key, base, extra)
+	if cacheable {
+		if c.series == nil || len(c.series) >= maxSeries {
+			c.series = make(map[seriesKey]*series)
+		}
+		c.series[key] = s
+	}
+	return s
+}
+
+func (c *client) newSeries(key seriesKey, base *metrics.TagSet, extra map[string]string) *series {
+	s := &series{name: key.label}
+	if s.name == "" {
+		s.name = string(key.op)
+	}
+	s.request = base.WithTagsFromMap(extra)
+	tags := s.request.With("transport", c.transport).With("op", string(key.op))
+	if key.label != "" {
+		tags = tags.With("query", key.label)
+	}
+	if key.graph != "" {
+		tags = tags.With("graph", key.graph)
+	}
+	if key.variant != "" {
+		tags = tags.With("variant", key.variant)
+	}
+	s.plain = tags
+	s.succeeded = tags.With("ok", "true")
+	s.failed = tags.With("ok", "false")
+	s.key = recorder.CellKey{
+		Scenario: tagOf(base, "scenario"), Variant: key.variant, Transport: c.transport, Op: string(key.op), Query: key.label,
+		Workers: levelOf(base, "workers"), Phase: tagOf(base, "phase"),
+	}
+	s.cell = c.mi.root.recording.recorder.Cell(s.key)
+	return s
+}
+
+func tagOf(tags *metrics.TagSet, name string) string {
+	v, _ := tags.Get(name)
+	return v
+}
+
+func levelOf(tags *metrics.TagSet, name string) int {
+	n, err := strconv.Atoi(tagOf(tags, name))
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}

@@ -1,0 +1,157 @@
+package omnigraph
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// summaryFacts are what only handleSummary's data tells: how many iterations each scenario started and dropped, and
+// k6's own view of the metrics.
+type summaryFacts struct {
+	dropped    map[string]int64 // by scenario, "" for all
+	iterations map[string]int64
+	thresholds []crossedThreshold
+	text       string
+}
+
+type crossedThreshold struct{ metric, expression string }
+
+// readSummary reads handleSummary's data.
+func readSummary(data gjson.Result) (*summaryFacts, error) {
+	list := data.Get("metrics")
+	if !list.IsObject() {
+		return nil, fmt.Errorf("report: argument data has no metrics; it takes what handleSummary gets")
+	}
+	f := &summaryFacts{dropped: map[string]int64{}, iterations: map[string]int64{}}
+	list.ForEach(func(name, metric gjson.Result) bool {
+		base, scenario := scenarioOf(name.String())
+		count := int64(metric.Get("values.count").Float())
+		switch base {
+		case "dropped_iterations":
+			f.dropped[scenario] = count
+		case "iterations":
+			f.iterations[scenario] = count
+		}
+		metric.Get("thresholds").ForEach(func(expression, result gjson.Result) bool {
+			if ok := result.Get("ok"); ok.Exists() && !ok.Bool() {
+				f.thresholds = append(f.thresholds, crossedThreshold{name.String(), expression.String()})
+			}
+			return true
+		})
+		return true
+	})
+	f.text = metricsText(list)
+	return f, nil
+}
+
+// scenarioOf splits metric{scenario:X}; a selector of anything else gives a name that matches nothing.
+func scenarioOf(name string) (base, scenario string) {
+	base, selector, found := strings.Cut(name, "{")
+	if !found {
+		return name, ""
+	}
+	key, value, ok := strings.Cut(strings.TrimSuffix(selector, "}"), ":")
+	if !ok || strings.TrimSpace(key) != "scenario" || strings.Contains(value, ",") {
+		return name, ""
+	}
+	return base, strings.Trim(strings.TrimSpace(value), `"'`)
+}
+
+// metricsText shows k6's metrics, each with its sub-metrics below it and its thresholds marked. k6 prints no summary
+// of its own once handleSummary returns something.
+func metricsText(list gjson.Result) string {
+	var names []string
+	metrics := map[string]gjson.Result{}
+	list.ForEach(func(name, metric gjson.Result) bool {
+		names = append(names, name.String())
+		metrics[name.String()] = metric
+		return true
+	})
+	sort.Slice(names, func(i, j int) bool {
+		a, _, subA := strings.Cut(names[i], "{")
+		b, _, subB := strings.Cut(names[j], "{")
+		if a != b {
+			return a < b
+		}
+		return !subA && subB || subA == subB && names[i] < names[j]
+	})
+	width := 0
+	labels := make([]string, len(names))
+	for i, name := range names {
+		labels[i] = name
+		if base, selector, found := strings.Cut(name, "{"); found && slices.Contains(names, base) {
+			labels[i] = "  { " + strings.TrimSuffix(selector, "}") + " }"
+		}
+		width = max(width, len([]rune(labels[i])))
+	}
+	var b strings.Builder
+	for i, name := range names {
+		m := metrics[name]
+		fmt.Fprintf(&b, "    %s%s: %s\n", labels[i], strings.Repeat(".", width+3-len([]rune(labels[i]))), valuesText(m))
+		m.Get("thresholds").ForEach(func(expression, result gjson.Result) bool {
+			mark := "✓"
+			if !result.Get("ok").Bool() {
+				mark = "✗"
+			}
+			fmt.Fprintf(&b, "      %s %s\n", mark, expression)
+			return true
+		})
+	}
+	return b.String()
+}
+
+func valuesText(m gjson.Result) string {
+	contains := m.Get("contains").String()
+	v := m.Get("values")
+	switch m.Get("type").String() {
+	case "counter":
+		return number(v.Get("count").Float(), contains) + "  " + number(v.Get("rate").Float(), contains) + "/s"
+	case "gauge":
+		return number(v.Get("value").Float(), contains)
+	case "rate":
+		passes, fails := v.Get("passes").Int(), v.Get("fails").Int()
+		return fmt.Sprintf("%.2f%%  %d out of %d", 100*v.Get("rate").Float(), passes, passes+fails)
+	}
+	var parts []string
+	v.ForEach(func(stat, value gjson.Result) bool {
+		if stat.String() == "count" {
+			parts = append(parts, "count="+number(value.Float(), "default"))
+		} else {
+			parts = append(parts, stat.String()+"="+number(value.Float(), contains))
+		}
+		return true
+	})
+	return strings.Join(parts, " ")
+}
+
+// number writes a value in the unit of its metric: milliseconds as a time, bytes in powers of 1000.
+func number(v float64, contains string) string {
+	switch contains {
+	case "time":
+		switch {
+		case v >= 60_000:
+			return fmt.Sprintf("%.1fmin", v/60_000)
+		case v >= 1000:
+			return fmt.Sprintf("%.2fs", v/1000)
+		case v >= 1 || v == 0:
+			return fmt.Sprintf("%.2fms", v)
+		}
+		return fmt.Sprintf("%.0fµs", v*1000)
+	case "data":
+		for _, unit := range []string{"B", "kB", "MB"} {
+			if v < 1000 {
+				return fmt.Sprintf("%.3g %s", v, unit)
+			}
+			v /= 1000
+		}
+		return fmt.Sprintf("%.3g GB", v)
+	}
+	if v == float64(int64(v)) {
+		return fmt.Sprintf("%d", int64(v))
+	}
+	return fmt.Sprintf("%.4g", v)
+}
