@@ -14,9 +14,8 @@ import (
 	"github.com/mitodl/xk6-omnigraph/rig/dataset"
 )
 
-// impatience is how long the command may take to end after the second signal, or after the context's end, before
-// it is killed.
-const impatience = 15 * time.Second
+// defaultKillAfter leaves k6 the time to write its summary after a second signal.
+const defaultKillAfter = 15 * time.Second
 
 // RunOptions are Run's.
 type RunOptions struct {
@@ -32,6 +31,9 @@ type RunOptions struct {
 	Stdout, Stderr io.Writer
 	// Signals, if not nil, are passed on to the command; before it has started they end the boot.
 	Signals <-chan os.Signal
+	// KillAfter is how long the command may take to end after the second signal, or after the context's end,
+	// before it is killed; 0 means 15 s.
+	KillAfter time.Duration
 }
 
 // Run boots a rig, runs one command against it and tears it down. Its error is the command's end, other than
@@ -175,6 +177,10 @@ func (o RunOptions) command(ctx context.Context, s *Server, relay *relay) error 
 func (o RunOptions) attend(ctx context.Context, s *Server, p *process, kill <-chan struct{}) {
 	var deadline <-chan time.Time
 
+	if o.KillAfter == 0 {
+		o.KillAfter = defaultKillAfter
+	}
+
 	ended, canceled := s.Done(), ctx.Done()
 
 	for {
@@ -190,9 +196,9 @@ func (o RunOptions) attend(ctx context.Context, s *Server, p *process, kill <-ch
 
 			p.signal(syscall.SIGTERM)
 
-			deadline = time.After(impatience)
+			deadline = time.After(o.KillAfter)
 		case <-kill:
-			deadline = time.After(impatience)
+			deadline = time.After(o.KillAfter)
 		case <-deadline:
 			o.logf("the command does not end: killing it")
 			p.signal(os.Kill)
