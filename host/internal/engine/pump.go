@@ -5,14 +5,13 @@ import (
 
 	"go.k6.io/k6/v2/lib"
 	"go.k6.io/k6/v2/metrics"
-	"go.k6.io/k6/v2/output"
 )
 
 // batchLimit is the most containers that are handed on together.
 const batchLimit = 1000
 
 // Pump takes samples from the channel that VUs send to and hands them to the aggregator, the tree of groups and
-// checks, and the outputs, in order.
+// checks, and other receivers, in order.
 type Pump struct {
 	in         chan metrics.SampleContainer
 	aggregator *Aggregator
@@ -23,20 +22,19 @@ type Pump struct {
 	done       sync.WaitGroup
 }
 
-// NewPump starts a pump whose channel holds buffer containers. groups may be nil. failed is told about samples
-// that don't fit into the tree of groups.
+// NewPump starts a pump whose channel holds buffer containers. Each receiver gets all samples in batches, never
+// two at once. failed is told about samples that don't fit into the tree of groups.
 func NewPump(
-	buffer int, aggregator *Aggregator, state *lib.TestRunState, outputs []output.Output, failed func(error),
+	buffer int, aggregator *Aggregator, state *lib.TestRunState, receivers []func([]metrics.SampleContainer),
+	failed func(error),
 ) *Pump {
 	p := &Pump{
 		in:         make(chan metrics.SampleContainer, max(buffer, 1)),
 		aggregator: aggregator,
 		builtin:    state.BuiltinMetrics,
 		groups:     state.GroupSummary,
+		receivers:  receivers,
 		failed:     failed,
-	}
-	for _, o := range outputs {
-		p.receivers = append(p.receivers, o.AddMetricSamples)
 	}
 	p.done.Go(p.run)
 	return p
