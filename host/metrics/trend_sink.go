@@ -1,14 +1,13 @@
 package metrics
 
 import (
-	"slices"
+	"math"
 	"time"
 )
 
 // TrendSink keeps the distribution of the values, exactly.
 type TrendSink struct {
-	values   []float64
-	sorted   bool
+	values   distribution
 	count    uint64
 	sum      float64
 	min, max float64
@@ -27,30 +26,24 @@ func (t *TrendSink) Add(s Sample) {
 	}
 	t.count++
 	t.sum += s.Value
-	t.values = append(t.values, s.Value)
-	t.sorted = false
+	t.values.add(s.Value)
 }
 
 // P returns the percentile, with pct from 0 to 1: a linear interpolation between the two neighbours of rank
 // pct·(n−1) in the sorted values (definition 7 of Hyndman and Fan, 1996). No values give 0.
 func (t *TrendSink) P(pct float64) float64 {
-	switch t.count {
-	case 0:
+	if t.count == 0 {
 		return 0
-	case 1:
-		return t.values[0]
 	}
-	if !t.sorted {
-		slices.Sort(t.values)
-		t.sorted = true
+	last := int(t.count) - 1 //nolint:gosec // memory ends long before
+	rank := pct * float64(last)
+	lower := min(max(int(math.Floor(rank)), 0), last)
+	low := t.values.at(lower)
+	fraction := rank - float64(lower)
+	if lower == last || fraction == 0 {
+		return low
 	}
-	rank := pct * float64(t.count-1)
-	lower := int(rank)
-	if lower >= len(t.values)-1 {
-		return t.values[len(t.values)-1]
-	}
-	low, high := t.values[lower], t.values[lower+1]
-	return low + (high-low)*(rank-float64(lower))
+	return low + (t.values.at(lower+1)-low)*fraction
 }
 
 // Min returns the least value, 0 for none.
