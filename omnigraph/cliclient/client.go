@@ -123,14 +123,13 @@ func (c *Client) attempt(ctx context.Context, op *wire.Operation) *outcome {
 func (c *Client) process(ctx context.Context, op *wire.Operation, args *arguments, began time.Time, out *outcome) {
 	files, err := makeScratch(args, c.config.Home == "")
 	if err != nil {
-		out.fail(c.spawnFailure(op, err))
+		out.fail(c.failure(op, wire.KindSpawnFailed, false, "can't start %s: %s", c.config.Bin, cmp.Or(explainLimit(err), err.Error())))
 		return
 	}
 	done, err := c.launch(ctx, op, args, files, began)
 	ended := time.Now()
-	if removal := files.remove(); err == nil && removal != nil {
-		err = fmt.Errorf("removing the files of the call: %w", removal)
-	}
+	// A file that can't be removed says nothing about the operation, whose outcome stands.
+	_ = files.remove()
 	if err != nil {
 		out.fail(c.startFailure(ctx, op, err, began))
 		return

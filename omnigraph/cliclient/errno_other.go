@@ -4,6 +4,8 @@ package cliclient
 
 func isTextBusy(error) bool { return false }
 
+func isFolder(error) bool { return false }
+
 func isNotProgram(error) bool { return false }
 
 func isTooLong(error) bool { return false }

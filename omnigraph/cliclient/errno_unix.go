@@ -12,6 +12,8 @@ import (
 
 func isTextBusy(err error) bool { return errors.Is(err, syscall.ETXTBSY) }
 
+func isFolder(err error) bool { return errors.Is(err, syscall.EISDIR) }
+
 func isNotProgram(err error) bool { return errors.Is(err, syscall.ENOEXEC) }
 
 func isTooLong(err error) bool { return errors.Is(err, syscall.E2BIG) }

@@ -16,6 +16,7 @@ import (
 const (
 	busyPatience   = 500 * time.Millisecond
 	firstBusyPause = 2 * time.Millisecond
+	lastBusyPause  = 40 * time.Millisecond
 )
 
 // launch starts the process and sees it to its end. An error says that it never ran.
@@ -34,7 +35,7 @@ func (c *Client) launch(ctx context.Context, op *wire.Operation, args *arguments
 		b.deadline = began.Add(op.Timeout)
 	}
 	patience := time.Now().Add(busyPatience)
-	for pause := firstBusyPause; ; pause *= 2 {
+	for pause := firstBusyPause; ; pause = min(2*pause, lastBusyPause) {
 		done, err := execute(ctx, l, b)
 		if !isTextBusy(err) || time.Now().Add(pause).After(patience) {
 			if errors.Is(err, fs.ErrNotExist) {
@@ -88,10 +89,6 @@ func (c *Client) startFailure(ctx context.Context, op *wire.Operation, err error
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		return c.failure(op, wire.KindCanceled, false, "canceled after %v, before the CLI was started", spent)
 	}
-	return c.spawnFailure(op, err)
-}
-
-func (c *Client) spawnFailure(op *wire.Operation, err error) *wire.Error {
 	return c.failure(op, wire.KindSpawnFailed, false, "%s", c.explain(err))
 }
 
@@ -110,10 +107,12 @@ func (c *Client) explain(err error) string {
 		return fmt.Sprintf("can't start %s: there is no such file (or the interpreter that it names is missing); give the path of the omnigraph CLI in the option bin", bin)
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Sprintf("can't start %s: it is not executable, or not for this user; make it executable (chmod +x) or give another path in the option bin", bin)
+	case isFolder(err):
+		return fmt.Sprintf("can't start %s: it is a folder; give the path of the omnigraph CLI in the option bin", bin)
 	case isNotProgram(err):
 		return fmt.Sprintf("can't start %s: it is not a program for this system (empty, cut off, or built for another one); install the omnigraph CLI again or give another path in the option bin", bin)
 	case isTextBusy(err):
-		return fmt.Sprintf("can't start %s: it is being written (text file busy, for %v); wait until its installation is done", bin, busyPatience)
+		return fmt.Sprintf("can't start %s: it is being written (text file busy, tried for %v); wait until its installation is done", bin, busyPatience)
 	case isTooLong(err):
 		return fmt.Sprintf("can't start %s: its arguments and environment are longer than the system takes; give fewer args, types or env", bin)
 	}
