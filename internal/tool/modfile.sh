@@ -17,5 +17,10 @@ else
 	go "$1" -modfile=dev.mod "${@:2}"
 fi
 go mod edit -dropreplace go.k6.io/k6/v2 dev.mod
+# A version asked for that is older than what k6's dependencies need makes go get drop k6 itself.
+if ! grep -q 'go.k6.io/k6/v2 v2.2.0' dev.mod; then
+	echo "modfile.sh: this would drop the requirement on k6 v2.2.0; ask for a newer version of the module" >&2
+	exit 1
+fi
 cp dev.mod go.mod
 if [ -s dev.sum ]; then cp dev.sum go.sum; fi
