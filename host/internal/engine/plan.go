@@ -35,7 +35,7 @@ func NewPlan(opts lib.Options, tuple *lib.ExecutionTuple) Plan {
 		var own []schedule.Need
 		for _, step := range config.GetExecutionRequirements(tuple) {
 			own = append(own, schedule.Need{
-				At:        config.GetStartTime() + step.TimeOffset,
+				At:        schedule.After(config.GetStartTime(), step.TimeOffset),
 				Planned:   int64(step.PlannedVUs),      //nolint:gosec // numbers of VUs are small
 				Unplanned: int64(step.MaxUnplannedVUs), //nolint:gosec // numbers of VUs are small
 			})

@@ -64,7 +64,7 @@ func RampingArrivals(startRate int64, unit time.Duration, stages []Stage) Arriva
 				start: at, duration: s.Duration, from: rate, to: target, before: r.total, after: r.total + area,
 			})
 			r.total += area
-			at += s.Duration
+			at = After(at, s.Duration)
 		}
 		rate = target
 	}

@@ -13,11 +13,22 @@ type Stage struct {
 	Target   int64
 }
 
+// Longest is the longest time that there is, about 292 years.
+const Longest = time.Duration(1<<63 - 1)
+
+// After is a+b, or Longest if that is too long. Neither is negative.
+func After(a, b time.Duration) time.Duration {
+	if a > Longest-b {
+		return Longest
+	}
+	return a + b
+}
+
 // Total is the time that all stages take together.
 func Total(stages []Stage) time.Duration {
 	var total time.Duration
 	for _, s := range stages {
-		total += s.Duration
+		total = After(total, s.Duration)
 	}
 	return total
 }
@@ -62,12 +73,12 @@ func SlotIntervals(start int64, stages []Stage, k int64) []Interval {
 	for _, s := range stages {
 		switch {
 		case !running && s.Target >= k:
-			begin(at + part(s.Duration, k-level, s.Target-level))
+			begin(After(at, part(s.Duration, k-level, s.Target-level)))
 		case running && s.Target < k:
-			end(at + part(s.Duration, level-k+1, level-s.Target))
+			end(After(at, part(s.Duration, level-k+1, level-s.Target)))
 		}
 		level = s.Target
-		at += s.Duration
+		at = After(at, s.Duration)
 	}
 	if running {
 		end(at)
@@ -86,14 +97,13 @@ func mulDiv(n int64, d time.Duration, div int64) time.Duration {
 	if n <= 0 || d <= 0 || div <= 0 {
 		return 0
 	}
-	const longest = time.Duration(1<<63 - 1)
 	hi, lo := bits.Mul64(uint64(n), uint64(d))
 	if hi >= uint64(div) {
-		return longest
+		return Longest
 	}
 	quotient, _ := bits.Div64(hi, lo, uint64(div))
-	if quotient > uint64(longest) {
-		return longest
+	if quotient > uint64(Longest) {
+		return Longest
 	}
 	return time.Duration(quotient)
 }

@@ -111,7 +111,7 @@ func poolText(preAllocated, limit int64) string {
 // GetExecutionRequirements implements lib.ExecutorConfig.
 func (c *ConstantArrivalRateConfig) GetExecutionRequirements(et *lib.ExecutionTuple) []lib.ExecutionStep {
 	planned := c.GetPreAllocatedVUs(et)
-	return steady(planned, c.GetMaxVUs(et)-planned, c.Duration.TimeDuration()+c.GetGracefulStop())
+	return steady(planned, c.GetMaxVUs(et)-planned, schedule.After(c.Duration.TimeDuration(), c.GetGracefulStop()))
 }
 
 // HasWork says whether there is anything to do for this process.
@@ -174,7 +174,7 @@ func (c *RampingArrivalRateConfig) GetDescription(et *lib.ExecutionTuple) string
 // GetExecutionRequirements implements lib.ExecutorConfig.
 func (c *RampingArrivalRateConfig) GetExecutionRequirements(et *lib.ExecutionTuple) []lib.ExecutionStep {
 	planned := c.GetPreAllocatedVUs(et)
-	return steady(planned, c.GetMaxVUs(et)-planned, c.GetDuration()+c.GetGracefulStop())
+	return steady(planned, c.GetMaxVUs(et)-planned, schedule.After(c.GetDuration(), c.GetGracefulStop()))
 }
 
 // HasWork says whether there is anything to do for this process.

@@ -62,7 +62,7 @@ func (c *SharedIterationsConfig) GetDescription(et *lib.ExecutionTuple) string {
 
 // GetExecutionRequirements implements lib.ExecutorConfig.
 func (c *SharedIterationsConfig) GetExecutionRequirements(et *lib.ExecutionTuple) []lib.ExecutionStep {
-	return steady(c.GetVUs(et), 0, c.MaxDuration.TimeDuration()+c.GetGracefulStop())
+	return steady(c.GetVUs(et), 0, schedule.After(c.MaxDuration.TimeDuration(), c.GetGracefulStop()))
 }
 
 // HasWork says whether there is anything to do for this process.
@@ -108,7 +108,7 @@ func (c *PerVUIterationsConfig) GetDescription(et *lib.ExecutionTuple) string {
 
 // GetExecutionRequirements implements lib.ExecutorConfig.
 func (c *PerVUIterationsConfig) GetExecutionRequirements(et *lib.ExecutionTuple) []lib.ExecutionStep {
-	return steady(c.GetVUs(et), 0, c.MaxDuration.TimeDuration()+c.GetGracefulStop())
+	return steady(c.GetVUs(et), 0, schedule.After(c.MaxDuration.TimeDuration(), c.GetGracefulStop()))
 }
 
 // HasWork says whether there is anything to do for this process.

@@ -46,7 +46,7 @@ func (c *ConstantVUsConfig) GetDescription(et *lib.ExecutionTuple) string {
 
 // GetExecutionRequirements implements lib.ExecutorConfig.
 func (c *ConstantVUsConfig) GetExecutionRequirements(et *lib.ExecutionTuple) []lib.ExecutionStep {
-	return steady(c.GetVUs(et), 0, c.Duration.TimeDuration()+c.GetGracefulStop())
+	return steady(c.GetVUs(et), 0, schedule.After(c.Duration.TimeDuration(), c.GetGracefulStop()))
 }
 
 // HasWork says whether there is anything to do for this process.
@@ -153,14 +153,14 @@ type RampSlot struct {
 func (c *RampingVUsConfig) GetSlots(et *lib.ExecutionTuple) []RampSlot {
 	stages := c.Plan()
 	end := schedule.Total(stages)
-	last := end + c.GetGracefulStop()
+	last := schedule.After(end, c.GetGracefulStop())
 	slots := make([]RampSlot, c.GetMaxVUs(et))
 	for i := range slots {
 		intervals := schedule.SlotIntervals(c.StartVUs.Int64, stages, int64(et.Global(uint64(i)))+1) //nolint:gosec // slots are few
 		cutOff := make([]time.Duration, len(intervals))
 		for k := len(intervals) - 1; k >= 0; k-- {
 			to := intervals[k].To
-			cutOff[k] = min(to+c.GracefulRampDown.TimeDuration(), last)
+			cutOff[k] = min(schedule.After(to, c.GracefulRampDown.TimeDuration()), last)
 			if to == end {
 				cutOff[k] = last
 			}
@@ -187,7 +187,7 @@ func (c *RampingVUsConfig) GetExecutionRequirements(et *lib.ExecutionTuple) []li
 	}
 	needs := schedule.RampNeeds(busy)
 	// The scenario lasts to the end of its stages even if no VU runs then.
-	end := schedule.Total(c.Plan()) + c.GetGracefulStop()
+	end := schedule.After(schedule.Total(c.Plan()), c.GetGracefulStop())
 	if n := len(needs); n == 0 || needs[n-1].At < end {
 		needs = append(needs, schedule.Need{At: end})
 	}
