@@ -100,7 +100,7 @@ func (d *arrivals) startOnSchedule(hard context.Context, began time.Time, starts
 			more <- struct{}{}
 		case !warned:
 			warned = true
-			d.logger.Warnf("Insufficient VUs, reached %d active VUs and cannot initialize more", d.vus.Load())
+			d.logger.Warnf("Insufficient VUs, reached %d active VUs and cannot initialize more", asked)
 		}
 	}
 }
