@@ -31,6 +31,8 @@ type Binaries struct {
 	// Emulator is the path of the emulator where that stands in for both; CLI and Server are empty then until
 	// the rig has made its links.
 	Emulator string
+	// Asked: the emulator stands in because the search said so, not for want of anything else.
+	Asked bool
 }
 
 // Search says where to look for the binaries.
@@ -95,7 +97,7 @@ func Find(s Search) (Binaries, error) {
 
 	emulator, searched := s.findEmulator(env)
 	if emulator != "" {
-		return Binaries{Emulator: emulator}, nil
+		return Binaries{Emulator: emulator, Asked: off}, nil
 	}
 
 	missing.Searched = append(missing.Searched, searched...)

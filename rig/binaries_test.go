@@ -61,11 +61,11 @@ func TestFindLooksInFlagsThenVariablesThenPath(t *testing.T) {
 		},
 		"the emulator on demand": {
 			search: rig.Search{Emulator: true, Env: vars, Executable: self},
-			want:   rig.Binaries{Emulator: emulator},
+			want:   rig.Binaries{Emulator: emulator, Asked: true},
 		},
 		"OMNIGRAPH_REAL=off leaves the real ones out": {
 			search: rig.Search{Env: append([]string{"OMNIGRAPH_REAL=off"}, vars...), Executable: self},
-			want:   rig.Binaries{Emulator: emulator},
+			want:   rig.Binaries{Emulator: emulator, Asked: true},
 		},
 		"nothing anywhere": {
 			search: rig.Search{Env: []string{"PATH=/nonexistent"}, Executable: "/nonexistent/k6"},

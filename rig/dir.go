@@ -91,10 +91,24 @@ func Make(dir string, opts MakeOptions) (*Rig, error) {
 	r := &Rig{dir: abs, marker: marker{Version: markerVersion, Graph: Graph}}
 
 	if err := r.write(opts); err != nil {
-		return nil, fmt.Errorf("make a rig in %s: %w", abs, err)
+		return nil, errors.Join(fmt.Errorf("make a rig in %s: %w", abs, err), empty(abs))
 	}
 
 	return r, nil
+}
+
+// empty takes back what a failed Make wrote into a directory that had nothing before.
+func empty(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil //nolint:nilerr // not even the directory was made
+	}
+
+	for _, entry := range entries {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(dir, entry.Name())))
+	}
+
+	return err
 }
 
 // vacant makes sure that nothing would be overwritten.

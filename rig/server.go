@@ -33,6 +33,8 @@ type Server struct {
 	Version string
 	// Binaries are what it was booted with.
 	Binaries Binaries
+	// Emulated: omnigraph-emulator stands in for it.
+	Emulated bool
 
 	rig *Rig
 	// proc is nil for a server that another process booted.
@@ -276,7 +278,7 @@ func (r *Rig) bootOn(ctx context.Context, b Binaries, o UpOptions, port int, tok
 		return nil, fmt.Errorf("boot: %w", err)
 	}
 
-	s := &Server{URL: "http://" + address, PID: proc.pid(), Binaries: b, rig: r, proc: proc}
+	s := &Server{URL: "http://" + address, PID: proc.pid(), Binaries: b, Emulated: b.Emulator != "", rig: r, proc: proc}
 
 	err = r.remember(s)
 	if err == nil {
@@ -318,6 +320,6 @@ func (r *Rig) remember(s *Server) error {
 
 	return writeJSON(r.path(serverFile), serverState{
 		PID: s.PID, Mark: mark, URL: s.URL, Version: s.Version, Started: time.Now().UTC(),
-		CLI: s.Binaries.CLI, Server: s.Binaries.Server, Emulated: s.Binaries.Emulator != "",
+		CLI: s.Binaries.CLI, Server: s.Binaries.Server, Emulated: s.Emulated,
 	})
 }

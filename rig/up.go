@@ -132,10 +132,15 @@ func (r *Rig) join(state serverState, o UpOptions) (*Server, error) {
 
 	o.logf("already up at %s (process %d)", state.URL, state.PID)
 
+	return r.found(state), nil
+}
+
+// found is the server that another process booted.
+func (r *Rig) found(state serverState) *Server {
 	return &Server{
-		URL: state.URL, PID: state.PID, Version: state.Version, rig: r,
+		URL: state.URL, PID: state.PID, Version: state.Version, Emulated: state.Emulated, rig: r,
 		Binaries: Binaries{CLI: state.CLI, Server: state.Server},
-	}, nil
+	}
 }
 
 // bring makes what is missing and boots.
@@ -159,7 +164,11 @@ func (r *Rig) bring(ctx context.Context, o UpOptions) (*Server, error) {
 		}
 	}
 
-	if o.Binaries.Emulator != "" {
+	switch {
+	case o.Binaries.Emulator == "":
+	case o.Binaries.Asked:
+		o.logf("using the emulator, as asked")
+	default:
 		o.logf("no omnigraph binaries found: using the emulator")
 	}
 
@@ -192,17 +201,14 @@ func (r *Rig) bring(ctx context.Context, o UpOptions) (*Server, error) {
 		return nil, err
 	}
 
-	o.logf("%s %s serves the graph %s at %s (process %d)", programName(b), s.Version, Graph, s.URL, s.PID)
-
-	return s, nil
-}
-
-func programName(b Binaries) string {
-	if b.Emulator != "" {
-		return emulatorName
+	name := serverName
+	if s.Emulated {
+		name = emulatorName
 	}
 
-	return serverName
+	o.logf("%s %s serves the graph %s at %s (process %d)", name, s.Version, Graph, s.URL, s.PID)
+
+	return s, nil
 }
 
 // fragment makes single-row commits, one after the other.
@@ -258,8 +264,8 @@ func (r *Rig) fragment(ctx context.Context, s *Server, o UpOptions) error {
 
 // Environment is what a client of the rig needs, as NAME=value: OMNIGRAPH_URI and OMNIGRAPH_URL (the server's
 // address), OMNIGRAPH_GRAPH, OMNIGRAPH_TOKEN (the first writer's), OMNIGRAPH_TOKENS_FILE, OMNIGRAPH_BIN,
-// OMNIGRAPH_SERVER_BIN, OMNIGRAPH_STORE, OMNIGRAPH_DATASET (its identity as JSON) and OMNIGRAPH_RIG (the
-// directory).
+// OMNIGRAPH_SERVER_BIN, OMNIGRAPH_STORE, OMNIGRAPH_DATASET (its identity as JSON), OMNIGRAPH_RIG (the directory)
+// and OMNIGRAPH_EMULATED (1 where the emulator stands in, else empty).
 func (s *Server) Environment() ([]string, error) {
 	tokens, err := s.rig.Tokens()
 	if err != nil {
@@ -269,6 +275,11 @@ func (s *Server) Environment() ([]string, error) {
 	id, err := json.Marshal(s.rig.marker.Dataset)
 	if err != nil {
 		return nil, err
+	}
+
+	emulated := ""
+	if s.Emulated {
+		emulated = "1"
 	}
 
 	return environment{}.with(
@@ -282,6 +293,7 @@ func (s *Server) Environment() ([]string, error) {
 		"OMNIGRAPH_STORE", s.rig.Store(),
 		"OMNIGRAPH_DATASET", string(id),
 		"OMNIGRAPH_RIG", s.rig.dir,
+		"OMNIGRAPH_EMULATED", emulated,
 	), nil
 }
 
@@ -296,10 +308,7 @@ func (r *Rig) Server() (*Server, error) {
 		return nil, fmt.Errorf("the rig %s is %w; boot it with `rig up`", r.dir, ErrNotRunning)
 	}
 
-	return &Server{
-		URL: state.URL, PID: state.PID, Version: state.Version, rig: r,
-		Binaries: Binaries{CLI: state.CLI, Server: state.Server},
-	}, nil
+	return r.found(state), nil
 }
 
 // Remove deletes the rig's directory. Its server must be down.

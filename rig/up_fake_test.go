@@ -213,10 +213,10 @@ func TestADamagedServerStateIsToldAndKept(t *testing.T) {
 
 func TestTheEmulatorStandsInThroughItsLinks(t *testing.T) {
 	dir := t.TempDir()
-	real := fakes(t, obligingCLI, "echo emulated server was here; exit 4")
+	stand := fakes(t, obligingCLI, "echo emulated server was here; exit 4")
 	emulator := script(t, filepath.Join(dir, "omnigraph-emulator"),
 		`[ "$1" = link ] || exit 1
-ln -sf `+real.CLI+` "$2/omnigraph"; ln -sf `+real.Server+` "$2/omnigraph-server"`)
+ln -sf `+stand.CLI+` "$2/omnigraph"; ln -sf `+stand.Server+` "$2/omnigraph-server"`)
 
 	r := made(t)
 

@@ -340,13 +340,13 @@ func TestAPortThatIsTakenMeanwhileIsReplaced(t *testing.T) {
 
 	dir := t.TempDir()
 	count := filepath.Join(dir, "count")
-	real := b.Server
+	actual := b.Server
 	b.Server = script(t, filepath.Join(dir, "omnigraph-server"), `echo "$4" >> `+count+`
 if [ $(wc -l < `+count+`) -le 2 ]; then
   printf 'Error: \n   0: \033[91mAddress already in use (os error 98)\033[0m\n' >&2
   exit 1
 fi
-exec `+real+` "$@"`)
+exec `+actual+` "$@"`)
 
 	r := made(t)
 

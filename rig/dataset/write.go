@@ -32,7 +32,7 @@ func (id Identity) String() string {
 	return id.Params.String() + " sha256=" + id.SHA256[:12]
 }
 
-// Identity makes the dataset into nothing to learn its digest. A million rows take about two seconds.
+// Identity makes the dataset into nothing to learn its digest. A million rows take a few seconds.
 func (p Params) Identity() (Identity, error) { return p.Write(io.Discard) }
 
 type nodeLine struct {

@@ -18,8 +18,8 @@ func (c Config) runCommand() *cobra.Command {
 		Long: `Boot the rig in DIR, or a temporary one, run COMMAND with its address in the environment, and tear it down.
 
 The command gets OMNIGRAPH_URI and OMNIGRAPH_URL, OMNIGRAPH_GRAPH, OMNIGRAPH_TOKEN, OMNIGRAPH_TOKENS_FILE,
-OMNIGRAPH_BIN, OMNIGRAPH_SERVER_BIN, OMNIGRAPH_STORE, OMNIGRAPH_DATASET and OMNIGRAPH_RIG. Signals and the exit
-code are passed through; nothing is printed into its stdout.`,
+OMNIGRAPH_BIN, OMNIGRAPH_SERVER_BIN, OMNIGRAPH_STORE, OMNIGRAPH_DATASET, OMNIGRAPH_RIG and
+OMNIGRAPH_EMULATED. Signals and the exit code are passed through; nothing is printed into its stdout.`,
 	}
 	flags := addBootFlags(cmd.Flags())
 	writers := cmd.Flags().Int("writers", 8, "writing actors of a temporary rig")
