@@ -1,0 +1,102 @@
+package rigcmd_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// terminal opens a pseudo-terminal: what a user types is written to user, what the program sees is in program.
+func terminal(t *testing.T) (user, program *os.File) {
+	t.Helper()
+
+	user, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(func() { _ = user.Close() }) //nolint:errcheck // test
+
+	if err := unix.IoctlSetPointerInt(int(user.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+
+	n, err := unix.IoctlGetInt(int(user.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	program, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return user, program
+}
+
+// On a terminal the command gets Ctrl-C from the terminal, once; SIGTERM, which no terminal sends, is passed on.
+func TestCtrlCOnATerminalReachesTheCommandOnce(t *testing.T) {
+	user, tty := terminal(t)
+
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	cmd := exec.CommandContext(t.Context(), self, "run", "--rows", "5", "--", "sh", "-c", //nolint:gosec // this test
+		`n=0; trap 'n=$((n+1)); echo interrupted' INT; trap 'exit $((40+n))' TERM
+test -t 0 && test -t 1 && echo "ready $(tr -d '\n' < "$OMNIGRAPH_RIG/server.json" | sed 's/.*"pid": *\([0-9]*\).*/\1/')"
+while :; do sleep 0.05; done`)
+	cmd.Env = append(realEnv(t), asProgram+"=1", "TMPDIR="+t.TempDir())
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := tty.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	out := bufio.NewReader(user)
+	until := func(part string) string {
+		for {
+			line, err := out.ReadString('\n')
+			if strings.Contains(line, part) {
+				return strings.TrimSpace(line)
+			}
+
+			if err != nil {
+				t.Fatalf("%v before %q; last line %q", err, part, line)
+			}
+		}
+	}
+
+	var server int
+	if _, err := fmt.Sscanf(until("ready"), "ready %d", &server); err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := user.WriteString("\x03"); err != nil {
+		t.Fatal(err)
+	}
+
+	until("interrupted")
+
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+
+	if _ = cmd.Wait(); cmd.ProcessState.ExitCode() != 41 { //nolint:errcheck // the code is looked at
+		t.Errorf("code %d", cmd.ProcessState.ExitCode())
+	}
+
+	ended(t, server)
+}
