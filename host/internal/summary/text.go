@@ -51,7 +51,7 @@ func (s *Summary) Text() (string, error) {
 		return "", err
 	}
 	t := &text{
-		summary: s, columns: columns, human: humanize{unit: s.TimeUnit}, paint: paint{off: s.NoColor},
+		summary: s, columns: columns, human: humanize{unit: s.TimeUnit}, paint: paint{off: s.NoColor || !s.IsStdOutTTY},
 	}
 	t.line("")
 	t.thresholds()

@@ -136,7 +136,7 @@ func TestColourAddsOnlyANSICodes(t *testing.T) {
 	s := sampleRun(t).summary(ModeFull)
 	plain, err := s.Text()
 	require.NoError(t, err)
-	s.NoColor = false
+	s.NoColor, s.IsStdOutTTY = false, true
 	coloured, err := s.Text()
 	require.NoError(t, err)
 	assert.NotEqual(t, plain, coloured)
