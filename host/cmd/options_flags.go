@@ -49,7 +49,7 @@ func loadFlags(t flagTable, opts *lib.Options) {
 			opts.ExecutionSegment = segment
 			return nil
 		})
-	t.text("execution-segment-sequence", "", "the ends of all shares, as `0,…,1`, for example 0,1/4,1/2,3/4,1",
+	t.text("execution-segment-sequence", "", "the `ends` of all shares, for example 0,1/4,1/2,3/4,1",
 		func(text string) error {
 			sequence := &lib.ExecutionSegmentSequence{}
 			if err := sequence.UnmarshalText([]byte(text)); err != nil {

@@ -1,2 +1,0 @@
-// Package cmd is the command line of the embedded host.
-package cmd
