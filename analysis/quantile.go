@@ -102,8 +102,7 @@ func medianInterval(s Sample, boot Bootstrap) Interval {
 	medians := make([]float64, boot.resamples())
 	draw := newMedianDraw(s.Len(), boot.rng())
 	for i := range medians {
-		lo, hi := draw.next()
-		medians[i] = (s.Rank(lo) + s.Rank(hi)) / 2
+		medians[i] = draw.median(s)
 	}
 	return percentileInterval(medians)
 }

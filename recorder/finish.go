@@ -33,23 +33,23 @@ func (r *Recorder) snapshot() (*Record, error) {
 	cells := slices.Collect(maps.Values(r.cells))
 	pairs := slices.Collect(maps.Values(r.pairs))
 	scenarios := slices.Collect(maps.Values(r.scenarios))
-	start := r.start
+	start, cfg := r.start, r.cfg
 	r.mu.RUnlock()
 
 	end := r.cfg.Now()
 	rec := &Record{
 		Schema: Schema,
 		Invocation: Invocation{
-			ID: r.id, Session: r.cfg.Session, Segment: r.cfg.Segment,
+			ID: r.id, Session: cfg.Session, Segment: cfg.Segment,
 			Start: start.UTC(), End: end.UTC(), DurationS: end.Sub(start).Seconds(), EndedBy: m.endedBy,
 		},
 		Run: m.run, System: m.system, Machine: thisMachine(), Generator: m.generator, Script: m.script,
 		Dataset: m.dataset, Emulator: m.emulator, Extra: m.extra,
-		Limits: r.cfg.Limits.withDefaults(), Scenarios: scenarios, Events: events,
+		Limits: cfg.Limits.withDefaults(), Scenarios: scenarios, Events: events,
 		Cells: []CellRecord{}, Pairs: []PairRecord{},
 		StateBefore: m.before, StateAfter: m.after,
 	}
-	rec.Limits.RawPerCell, rec.Limits.RawPerPairing = r.cfg.MaxRaw, r.cfg.MaxPairs
+	rec.Limits.RawPerCell, rec.Limits.RawPerPairing = cfg.MaxRaw, cfg.MaxPairs
 	if m.floor > 0 {
 		rec.Limits.NoiseFloor = m.floor
 	}

@@ -37,7 +37,8 @@ func (r *Recorder) flushLoop(ctx context.Context) {
 
 // Flush writes the values so far to the partial file; without a path it does nothing.
 func (r *Recorder) Flush() error {
-	if r.cfg.PartialPath == "" {
+	path := r.partialPath()
+	if path == "" {
 		return nil
 	}
 	rec, err := r.snapshot()
@@ -48,8 +49,8 @@ func (r *Recorder) Flush() error {
 	if err != nil {
 		return err
 	}
-	if err := writeFile(r.cfg.PartialPath, data); err != nil {
-		return fmt.Errorf("write partial file %s: %w", r.cfg.PartialPath, err)
+	if err := writeFile(path, data); err != nil {
+		return fmt.Errorf("write partial file %s: %w", path, err)
 	}
 	return nil
 }
@@ -115,10 +116,11 @@ func decodePartial(data []byte) (*Record, error) {
 }
 
 func (r *Recorder) removePartial() error {
-	if r.cfg.PartialPath == "" {
+	path := r.partialPath()
+	if path == "" {
 		return nil
 	}
-	if err := os.Remove(r.cfg.PartialPath); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove partial file: %w", err)
 	}
 	return nil

@@ -148,9 +148,36 @@ func (r *Recorder) Start(ctx context.Context) {
 	ctx, r.stop = context.WithCancel(ctx)
 	r.health.begin()
 	r.running.Go(func() { r.health.watch(ctx) })
-	if r.cfg.PartialPath != "" {
-		r.running.Go(func() { r.flushLoop(ctx) })
-	}
+	r.running.Go(func() { r.flushLoop(ctx) })
+}
+
+// SetPartialPath names the partial file, for a caller that learns its place only after [New]. See
+// [Config.PartialPath].
+func (r *Recorder) SetPartialPath(path string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.cfg.PartialPath = path
+}
+
+func (r *Recorder) partialPath() string {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.cfg.PartialPath
+}
+
+// SetSession names what this run shares with runs that belong to it, and which execution segment it has of the load.
+// See [Config.Session].
+func (r *Recorder) SetSession(session, segment string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.cfg.Session, r.cfg.Segment = session, segment
+}
+
+// SetLimits replaces the limits that the verdict is found by, where a field is not zero.
+func (r *Recorder) SetLimits(l Limits) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.cfg.Limits = l
 }
 
 // Close ends what [Recorder.Start] began, waits for it, and removes the partial file: call it once the record is

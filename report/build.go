@@ -1,0 +1,445 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mitodl/xk6-omnigraph/recorder"
+)
+
+// Build makes the report of one record (merge several with [recorder.Merge] first).
+func Build(rec *recorder.Record) *Document {
+	groups := groupsOf(rec)
+	d := &Document{
+		Title:    titleOf(rec),
+		Banner:   bannerOf(rec),
+		Verdict:  rec.Verdict,
+		Meaning:  meaningOf(rec),
+		Reasons:  rec.Reasons,
+		Findings: findings(rec, groups),
+		Facts:    facts(rec),
+	}
+	var floor *group
+	for _, g := range groups {
+		if g.spawnFloor() {
+			floor = g
+		}
+	}
+	if s := fragmentationSection(groups); s != nil {
+		d.Sections = append(d.Sections, *s)
+	}
+	for _, g := range groups {
+		if !g.spawnFloor() || len(groups) == 1 {
+			d.Sections = append(d.Sections, groupSection(g, floor))
+		}
+	}
+	d.Sections = append(d.Sections, scheduleSection(rec)...)
+	d.Sections = append(d.Sections, errorSection(groups)...)
+	d.Sections = append(d.Sections, stateSection(rec)...)
+	d.Sections = append(d.Sections, generatorSection(rec))
+	return d
+}
+
+func titleOf(rec *recorder.Record) string {
+	name := rec.Script.Path
+	if i := strings.LastIndexAny(name, `/\`); i >= 0 {
+		name = name[i+1:]
+	}
+	if name == "" {
+		name = "run"
+	}
+	return "omnigraph load report: " + name
+}
+
+func bannerOf(rec *recorder.Record) string {
+	if rec.Emulator == nil {
+		return ""
+	}
+	return fmt.Sprintf("emulator, cost model %s: a model's figures, not a measurement", rec.Emulator.CostModel)
+}
+
+// meaningOf puts the verdict into a sentence.
+func meaningOf(rec *recorder.Record) string {
+	ratiosOnly := rec.Verdict == recorder.Directional
+	for _, r := range rec.Reasons {
+		switch recorder.ClassOf(r.Code) {
+		case recorder.ClassDirectional, recorder.ClassInvalid:
+			ratiosOnly = false
+		case recorder.ClassRatios, recorder.ClassNamed:
+		}
+	}
+	switch {
+	case rec.Verdict == recorder.Valid:
+		return "Valid: the figures below can be quoted, with their intervals."
+	case ratiosOnly:
+		return "Directional: ratios and differences below hold, absolute figures do not, since server and generator shared a busy machine."
+	case rec.Verdict == recorder.Directional:
+		return "Directional: the figures below show a direction and are not to be quoted."
+	default:
+		return "Invalid: nothing below is a result. Mend what the reasons say and run it again."
+	}
+}
+
+func groupSection(g, floor *group) Section {
+	s := Section{Title: g.title()}
+	header := []string{"ms unless a unit stands there"}
+	for _, l := range g.levels {
+		header = append(header, l.String())
+	}
+	t := Table{Caption: caption(g), Header: header}
+	row := func(name string, figure func(l level) string) {
+		line := []string{name}
+		empty := true
+		for _, l := range g.levels {
+			f := figure(l)
+			empty = empty && f == none
+			line = append(line, f)
+		}
+		if !empty {
+			t.Rows = append(t.Rows, line)
+		}
+	}
+	lanes := g.lanes()
+	for _, ln := range lanes {
+		at := func(f func(c *recorder.CellRecord) string) func(l level) string {
+			return func(l level) string {
+				if c := g.cell(l, ln); c != nil {
+					return f(c)
+				}
+				return none
+			}
+		}
+		row(ln.String()+" p50", at(func(c *recorder.CellRecord) string { return msCI(c.P50, c.P50CI) }))
+		row(ln.String()+" p95", at(func(c *recorder.CellRecord) string { return msCI(c.P95, c.P95CI) }))
+		row(ln.String()+" p99", at(func(c *recorder.CellRecord) string { return msCI(c.P99, c.P99CI) }))
+		if g.dropped() {
+			row(ln.String()+" p95, dropped count as late", at(dropAware))
+		}
+	}
+	for _, name := range g.pairNames() {
+		at := func(f func(p *recorder.PairRecord) string) func(l level) string {
+			return func(l level) string {
+				if p := g.pair(l, name); p != nil {
+					return f(p)
+				}
+				return none
+			}
+		}
+		a, b := g.variantName(name[0]), g.variantName(name[1])
+		label := fmt.Sprintf("share of p50, (%s - %s) / %s", a, b, a)
+		if g.subprocess(name) {
+			label = "subprocess " + label
+		}
+		row(label, at(func(p *recorder.PairRecord) string { return percentCI(p.Share, p.ShareCI) }))
+		row(fmt.Sprintf("median difference in a pair, %s - %s", a, b),
+			at(func(p *recorder.PairRecord) string { return msCI(p.MedianDiff, p.MedianDiffCI) }))
+	}
+	if floor != nil && floor != g && slices.ContainsFunc(lanes, func(l lane) bool { return l.transport == "cli" }) {
+		row("spawn floor, p50", func(l level) string { return floor.floorAt(l) })
+	}
+	if g.levels[0].rate == 0 {
+		for _, ln := range lanes {
+			row(ln.String()+" operations/s", func(l level) string {
+				if c := g.cell(l, ln); c != nil {
+					return perSecond(c.OpsPerS)
+				}
+				return none
+			})
+		}
+	}
+	for _, ln := range lanes {
+		row("n, "+ln.String(), func(l level) string { return samples(g.cell(l, ln)) })
+	}
+	for _, name := range g.pairNames() {
+		row(fmt.Sprintf("n, pairs %s/%s", g.variantName(name[0]), g.variantName(name[1])), func(l level) string {
+			p := g.pair(l, name)
+			switch {
+			case p == nil:
+				return none
+			case p.Failed > 0:
+				return fmt.Sprintf("%s (%s with a failed side)", count(p.N), count(p.Failed))
+			}
+			return count(p.N)
+		})
+		row("p, order in the pair", func(l level) string {
+			if p := g.pair(l, name); p != nil {
+				return pValue(p.OrderEffectP)
+			}
+			return none
+		})
+	}
+	s.Tables = []Table{t}
+	s.Notes = g.notes()
+	return s
+}
+
+func dropAware(c *recorder.CellRecord) string {
+	switch {
+	case c.DroppedShare == nil || c.P95 == nil:
+		return none
+	case c.P95DropAware == nil:
+		return "never"
+	}
+	return ms(*c.P95DropAware)
+}
+
+// dropped tells whether iterations of the group's scenarios were dropped.
+func (g *group) dropped() bool {
+	for _, cells := range g.cells {
+		for _, c := range cells {
+			if c.DroppedShare != nil && *c.DroppedShare > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// samples is a cell's n, with what did not succeed beside it.
+func samples(c *recorder.CellRecord) string {
+	if c == nil {
+		return none
+	}
+	text := count(c.N)
+	if c.Failed > 0 {
+		text += fmt.Sprintf(" + %s failed", count(c.Failed))
+	}
+	if c.Canceled > 0 {
+		text += fmt.Sprintf(" + %s canceled", count(c.Canceled))
+	}
+	if c.Directional && c.N > 0 {
+		text += ", directional"
+	}
+	return text
+}
+
+// floorAt is the spawn floor at a level. Levels that were not measured have none: the floor grows with the load.
+func (g *group) floorAt(l level) string {
+	for _, c := range g.cells[l] {
+		return msCI(c.P50, c.P50CI)
+	}
+	return none
+}
+
+// variantName writes a variant as it stands in a table.
+func (g *group) variantName(variant string) string {
+	return lane{variant, g.transportOf(variant)}.String()
+}
+
+func caption(g *group) string {
+	what := "reads"
+	switch {
+	case g.writes():
+		what = "writes"
+	case g.op != "query" && g.op != "invoke":
+		what = g.op
+	}
+	return fmt.Sprintf("%s: %s", g.title(), what)
+}
+
+// notes are the reasons for missing figures, each once, with where they apply.
+func (g *group) notes() []string {
+	where := map[string][]string{}
+	var order []string
+	add := func(note, at string) {
+		if where[note] == nil {
+			order = append(order, note)
+		}
+		if !slices.Contains(where[note], at) {
+			where[note] = append(where[note], at)
+		}
+	}
+	for _, l := range g.levels {
+		for _, c := range g.cells[l] {
+			for _, note := range c.Notes {
+				add(note, laneOf(c).String())
+			}
+		}
+		for _, p := range g.pairs[l] {
+			for _, note := range p.Notes {
+				add(note, "pairs")
+			}
+		}
+	}
+	out := make([]string, 0, len(order))
+	for _, note := range order {
+		out = append(out, fmt.Sprintf("%s: %s.", strings.Join(where[note], ", "), note))
+	}
+	return out
+}
+
+func scheduleSection(rec *recorder.Record) []Section {
+	t := Table{
+		Caption: "Schedule of each scenario",
+		Header:  []string{"scenario", "model", "iterations started", "dropped", "on time"},
+	}
+	closed := false
+	for _, sc := range rec.Scenarios {
+		onTime := none
+		if sc.OnTimeShare != nil {
+			onTime = percent(*sc.OnTimeShare)
+		}
+		closed = closed || sc.Model == "closed"
+		t.Rows = append(t.Rows, []string{sc.Name, sc.Model, knownCount(sc.Started), knownCount(sc.Dropped), onTime})
+	}
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	s := Section{Title: "Schedule", Tables: []Table{t}}
+	if closed {
+		s.Notes = append(s.Notes, "Closed model: a worker starts its next operation when the last one has ended, "+
+			"so a slow server is asked less often. Compare variants with it; don't read it as latency under a given rate.")
+	}
+	return []Section{s}
+}
+
+func knownCount(n *int64) string {
+	if n == nil {
+		return "not known"
+	}
+	return count(*n)
+}
+
+func errorSection(groups []*group) []Section {
+	t := Table{Caption: "Failed operations by kind", Header: []string{"operation", "transport", "kind", "n"}}
+	for _, g := range groups {
+		for _, l := range g.levels {
+			for _, c := range g.cells[l] {
+				for _, kind := range slices.Sorted(maps.Keys(c.Errors)) {
+					t.Rows = append(t.Rows, []string{
+						strings.TrimSpace(g.title() + ", " + l.String()), laneOf(c).String(), kind, count(c.Errors[kind]),
+					})
+				}
+			}
+		}
+	}
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	return []Section{{Title: "Errors", Tables: []Table{t}}}
+}
+
+func stateSection(rec *recorder.Record) []Section {
+	if rec.StateBefore == nil && rec.StateAfter == nil {
+		return nil
+	}
+	before, after := orEmpty(rec.StateBefore), orEmpty(rec.StateAfter)
+	t := Table{Caption: "The store before and after the run", Header: []string{"", "before", "after"}}
+	names := map[string]bool{}
+	for name := range before.Rows {
+		names[name] = true
+	}
+	for name := range after.Rows {
+		names[name] = true
+	}
+	rows := func(s *recorder.State, name string) string {
+		if n, ok := s.Rows[name]; ok {
+			return count(n)
+		}
+		return none
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		t.Rows = append(t.Rows, []string{name + " rows", rows(before, name), rows(after, name)})
+	}
+	add := func(name string, b, a *int64) {
+		if b != nil || a != nil {
+			t.Rows = append(t.Rows, []string{name, knownCount(b), knownCount(a)})
+		}
+	}
+	add("commits", before.Commits, after.Commits)
+	add("commits since optimize", before.CommitsSinceOptimize, after.CommitsSinceOptimize)
+	add("data files", before.DataFiles, after.DataFiles)
+	return []Section{{Title: "Store", Tables: []Table{t}}}
+}
+
+func orEmpty(s *recorder.State) *recorder.State {
+	if s == nil {
+		return &recorder.State{}
+	}
+	return s
+}
+
+func generatorSection(rec *recorder.Record) Section {
+	g := rec.Generator
+	l := rec.Limits
+	share := func(v *float64) string {
+		if v == nil {
+			return "not known"
+		}
+		return percent(*v)
+	}
+	number := func(v *float64) string {
+		if v == nil {
+			return "not known"
+		}
+		return ms(*v)
+	}
+	t := Table{
+		Caption: "The generator's own health",
+		Header:  []string{"", "found", "limit"},
+		Rows: [][]string{
+			{"ticker lag p99, ms", number(g.TickerLagP99), ms(l.TickerLagMS)},
+			{"garbage collection, share of CPU", share(g.GCShare), percent(l.GCShare)},
+			{"machine CPU busy", share(g.MachineCPU), percent(l.MachineCPU)},
+			{"own CPU, cores", number(g.OwnCPU), count(rec.Machine.CPUs)},
+			{"file descriptors, peak", count(g.PeakFDs), count(g.FDLimit)},
+			{"memory, peak MB", count(g.PeakRSSBytes >> 20), count(rec.Machine.MemoryBytes >> 20)},
+		},
+	}
+	for _, name := range slices.Sorted(maps.Keys(g.Queues)) {
+		q := g.Queues[name]
+		t.Rows = append(t.Rows, []string{
+			"queued, " + strings.ReplaceAll(name, "_", " "),
+			fmt.Sprintf("%s, p50 %s ms", counted(q.N, "operation"), msOr(q.P50MS)), none,
+		})
+	}
+	s := Section{Title: "Generator", Tables: []Table{t}}
+	s.Notes = append(s.Notes, "Intervals are 95 %: "+l.Method+".")
+	if n := len(rec.Generators); n > 1 {
+		s.Notes = append(s.Notes, fmt.Sprintf("%d generators, the worst figure of each is shown.", n))
+	}
+	return s
+}
+
+func facts(rec *recorder.Record) []Fact {
+	m := rec.Machine
+	out := []Fact{}
+	add := func(name, value string) {
+		if value != "" {
+			out = append(out, Fact{name, value})
+		}
+	}
+	add("run", rec.Invocation.ID)
+	add("time", fmt.Sprintf("%s, %s", rec.Invocation.Start.Format("2006-01-02 15:04:05 MST"),
+		(time.Duration(rec.Invocation.DurationS)*time.Second).String()))
+	add("server", rec.System.Server)
+	add("CLI", rec.System.CLI)
+	add("backend", rec.System.Backend)
+	add("k6", rec.Generator.K6)
+	add("extension", rec.Generator.Extension)
+	add("machine", strings.Trim(fmt.Sprintf("%s, %s, %s GB, %s %s", m.CPUModel, counted(m.CPUs, "CPU"),
+		ms(float64(m.MemoryBytes)/(1<<30)), m.OS, m.Kernel), ", "))
+	add("dataset", identityValue(rec, "dataset"))
+	add("script", strings.TrimSpace(rec.Script.Path+" "+short(rec.Script.SHA256)))
+	add("point", rec.Run.Point)
+	return out
+}
+
+func identityValue(rec *recorder.Record, name string) string {
+	for _, f := range rec.Identity() {
+		if f.Name == name {
+			return f.Value
+		}
+	}
+	return ""
+}
+
+func short(digest string) string {
+	if len(digest) > 12 {
+		return "sha256:" + digest[:12]
+	}
+	return digest
+}
