@@ -155,4 +155,3 @@ func (t *test) logKeys(gs *state.GlobalState) error {
 	t.close = file.Close
 	return nil
 }
-
