@@ -21,7 +21,7 @@ func driver(mode string) int {
 	if err != nil {
 		return 1
 	}
-	inner := Config{Bin: self, Server: "http://127.0.0.1:1", Env: map[string]string{}}
+	inner := Config{Bin: self, Server: "http://127.0.0.1:1", Env: map[string]string{"GORACE": "atexit_sleep_ms=0"}}
 	switch mode {
 	case "driver-hang":
 		inner.Env[fakeMode], inner.Env[fakePIDs] = "hang", os.Getenv(fakeArg)

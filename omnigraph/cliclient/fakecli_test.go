@@ -64,13 +64,6 @@ func fakeCLI(mode string) int {
 	case "ignore-term":
 		signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 		time.Sleep(farTooLong)
-	case "tree":
-		startFake("hang")
-		startFake("branch")
-		time.Sleep(farTooLong)
-	case "branch":
-		startFake("hang")
-		time.Sleep(farTooLong)
 	case "hold":
 		startFake("hang")
 		fmt.Println(answerText)
@@ -246,7 +239,8 @@ func fake(t testing.TB, mode string, change ...func(*Config)) *Client {
 		Server: "http://127.0.0.1:1",
 		Store:  "graphs/council.omni",
 		Token:  "token-of-the-test",
-		Env:    map[string]string{fakeMode: mode},
+		// The race detector lets every program sleep for a second at its end, unless told otherwise.
+		Env: map[string]string{fakeMode: mode, "GORACE": "atexit_sleep_ms=0"},
 	}
 	for _, f := range change {
 		f(&config)

@@ -37,16 +37,26 @@ func requireGone(t testing.TB, pids []int) {
 	}
 }
 
+// tree is a CLI that starts two children, one of which starts a grandchild.
+func tree(t testing.TB, pids string) *Client {
+	t.Helper()
+	bin := script(t, 0o700, `#!/bin/sh
+sleep 600 & echo $! >> "$FAKE_CLI_PIDS"
+sh -c 'sleep 600 & echo $! >> "$FAKE_CLI_PIDS"; echo $$ >> "$FAKE_CLI_PIDS"; wait' &
+echo $$ >> "$FAKE_CLI_PIDS"
+wait
+`)
+	return fake(t, "", func(c *Config) { c.Bin = bin }, withEnv(fakePIDs, pids))
+}
+
 func TestWholeGroupEndsWithTheCall(t *testing.T) {
 	t.Parallel()
 	t.Run("after a time-out", func(t *testing.T) {
 		t.Parallel()
 		pids := filepath.Join(t.TempDir(), "pids")
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
 		op := pointRead()
-		op.Timeout = 2 * time.Second
-		out := fake(t, "tree", withEnv(fakePIDs, pids)).Do(ctx, op)
+		op.Timeout = time.Second
+		out := tree(t, pids).Do(t.Context(), op)
 		require.Equal(t, wire.KindTimeout, out.Err.Kind)
 		family := awaitPIDs(pids, 4)
 		require.Len(t, family, 4, "the CLI, two children, one grandchild")
@@ -62,7 +72,7 @@ func TestWholeGroupEndsWithTheCall(t *testing.T) {
 			family <- awaitPIDs(pids, 4)
 			cancel()
 		}()
-		out := fake(t, "tree", withEnv(fakePIDs, pids)).Do(ctx, pointRead())
+		out := tree(t, pids).Do(ctx, pointRead())
 		require.Equal(t, wire.KindCanceled, out.Err.Kind)
 		requireGone(t, <-family)
 	})
@@ -256,10 +266,10 @@ func TestPeakMemoryIsTheProcess(t *testing.T) {
 	t.Parallel()
 	// This process is made larger than the CLI: its own peak must not show.
 	ballast := bytes.Repeat([]byte{1}, 300<<20)
-	out := fake(t, "memory", withArg("64")).Do(t.Context(), pointRead())
+	out := fake(t, "memory", withArg("32")).Do(t.Context(), pointRead())
 	runtime.KeepAlive(ballast)
 	require.Nil(t, out.Err)
-	require.Greater(t, out.Process.MaxRSS, int64(64<<20))
+	require.Greater(t, out.Process.MaxRSS, int64(32<<20))
 	require.Less(t, out.Process.MaxRSS, int64(250<<20))
 }
 

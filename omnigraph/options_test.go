@@ -1,0 +1,173 @@
+package omnigraph
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestBadOptionsThrowAtOnceAndNameOptionGotAndTakes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, code string
+		want       []string
+	}{
+		{"err/unknown option", `new HTTPClient({urll: "http://x"})`, []string{"HTTPClient", "urll", "not known", "url"}},
+		{"err/option of the other transport", `new HTTPClient({bin: "omnigraph"})`, []string{"bin", "not known"}},
+		{"err/options no object", `new HTTPClient("http://x")`, []string{"HTTPClient", `"http://x"`, "object"}},
+		{"err/url of another scheme", `new HTTPClient({url: "ftp://x"})`, []string{"url", `"ftp"`, "http://"}},
+		{"err/url without host", `new HTTPClient({url: "http://"})`, []string{"url", "host"}},
+		{"err/url no string", `new HTTPClient({url: 7})`, []string{"url", "7", "http"}},
+		{"err/url with query", `new HTTPClient({url: "http://x/?a=b"})`, []string{"url", "query"}},
+		{"err/slip in scheme", `connect("http:/127.0.0.1:1")`, []string{"url", "host"}},
+		{"err/server no url", `new CLIClient({server: "localhost:1"})`, []string{"server", "scheme"}},
+		{"err/timeout zero", `new HTTPClient({timeout: 0})`, []string{"timeout", "got 0", "above 0"}},
+		{"err/timeout negative", `new HTTPClient({timeout: "-1s"})`, []string{"timeout", "-1s"}},
+		{"err/timeout no duration", `new HTTPClient({timeout: "soon"})`, []string{"timeout", "soon", "30s"}},
+		{"err/timeout NaN", `new HTTPClient({timeout: NaN})`, []string{"timeout", "NaN"}},
+		{"err/timeout endless", `new HTTPClient({timeout: Infinity})`, []string{"timeout", "Infinity"}},
+		{"err/throw no boolean", `new HTTPClient({throw: 1})`, []string{"throw", "got 1", "true or false"}},
+		{"err/pool unknown", `new HTTPClient({pool: "process"})`, []string{"pool", "process", "shared"}},
+		{"err/maxConnections zero", `new HTTPClient({maxConnections: 0})`, []string{"maxConnections", "got 0", "at least 1"}},
+		{"err/maxConnections fraction", `new HTTPClient({maxConnections: 1.5})`, []string{"maxConnections", "1.5"}},
+		{"err/maxProcesses text", `new CLIClient({maxProcesses: "4"})`, []string{"maxProcesses", `"4"`}},
+		{"err/maxOutputBytes tiny", `new CLIClient({maxOutputBytes: 10})`, []string{"maxOutputBytes", "10", "1024"}},
+		{"err/tags no object", `new HTTPClient({tags: "a"})`, []string{"tags", `"a"`}},
+		{"err/tags with object", `new HTTPClient({tags: {a: {}}})`, []string{"tags", `"a"`, "an object"}},
+		{"err/headers with number", `new HTTPClient({headers: {a: 1}})`, []string{"headers", `"a"`}},
+		{"err/headers with line break", `new HTTPClient({headers: {a: "x\ny"}})`, []string{"headers", `"a"`}},
+		{"err/retry true", `new HTTPClient({retry: true})`, []string{"retry", "maxAttempts"}},
+		{"err/retry unknown member", `new HTTPClient({retry: {attempts: 3}})`, []string{"retry", `"attempts"`, "maxAttempts"}},
+		{"err/retry unknown kind", `new HTTPClient({retry: {kinds: ["oops"]}})`, []string{"retry", "kinds", "error kinds"}},
+		{"err/retry attempts zero", `new HTTPClient({retry: {maxAttempts: 0}})`, []string{"retry", "maxAttempts", "0"}},
+		{"err/apiVersion", `new HTTPClient({apiVersion: "latest"})`, []string{"apiVersion", "latest", "auto"}},
+		{"err/args", `new CLIClient({args: "--x"})`, []string{"args", "--x", "list"}},
+		{"err/args with NUL", `new CLIClient({args: ["a\0b"]})`, []string{"args"}},
+		{"err/env", `new CLIClient({env: {A: 1}})`, []string{"env", `"A"`}},
+		{"err/token list empty", `new HTTPClient({token: []})`, []string{"token", "list"}},
+		{"err/token with line break", `new HTTPClient({token: "a\nb"})`, []string{"token", "control"}},
+		{"err/connect no string", `connect(7)`, []string{"connect", "7"}},
+		{"err/connect with both addresses", `connect("/tmp/x.omni", {server: "http://x"})`, []string{"server", "store"}},
+		{"err/store with line break", `connect("/tmp/a\nb")`, []string{"store", "control"}},
+		{"err/levels empty", `levels([], {duration: "1s"})`, []string{"levels", "empty"}},
+		{"err/levels no list", `levels(4, {duration: "1s"})`, []string{"levels", "got 4", "[1, 4, 8]"}},
+		{"err/levels twice", `levels([4, 4], {duration: "1s"})`, []string{"levels", "4"}},
+		{"err/levels without length", `levels([4], {})`, []string{"duration", "iterations"}},
+		{"err/levels with both", `levels([4], {duration: "1s", iterations: 4})`, []string{"exclude"}},
+		{"err/levels too short", `levels([4], {duration: "10ms"})`, []string{"duration", "1s"}},
+		{"err/levels unknown option", `levels([4], {time: "10s"})`, []string{"time", "not known"}},
+		{"err/sequence without steps", `sequence("a", [])`, []string{"steps"}},
+		{"err/sequence step twice", `sequence("a", ["x", "x"])`, []string{`"x"`, "twice"}},
+		{"err/record without name", `record({})`, []string{"name"}},
+		{"err/record unknown option", `record({name: "a", bogus: 1})`, []string{"bogus"}},
+		{"err/record unknown factor", `record({name: "a", run: {data: {row: "1"}}})`, []string{"row", "rows"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			text := newRuntime(t).throws(c.code)
+			for _, want := range c.want {
+				assert.Contains(t, text, want)
+			}
+		})
+	}
+}
+
+func TestABadTokenIsNeverQuoted(t *testing.T) {
+	t.Parallel()
+	r := newRuntime(t)
+	for _, code := range []string{`new HTTPClient({token: "hush-hush\n"})`, `new HTTPClient({token: {a: "hush-hush"}})`, `new HTTPClient({token: ["hush-hush\0"]})`} {
+		assert.NotContains(t, r.throws(code), "hush-hush")
+	}
+}
+
+func TestTheAddressChoosesTheTransport(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"http://127.0.0.1:8080": "http", "HTTPS://graph.example": "http", "Http://x/base": "http",
+		"/var/lib/graphs/council.omni": "cli", "council.omni": "cli", "./a/b": "cli", "s3://bucket/graph": "cli",
+		"file:///tmp/g.omni": "cli", `C:\graphs\council.omni`: "cli", "c:graph": "cli", "http:relative": "http",
+	} {
+		assert.Equal(t, want, transportOf(address), address)
+	}
+}
+
+func TestAnAbsentAddressFailsAtTheFirstOperation(t *testing.T) {
+	t.Parallel()
+	for _, code := range []string{`connect(undefined)`, `connect("")`, `connect(null)`, `new HTTPClient({url: undefined})`, `new HTTPClient()`} {
+		r := newRuntime(t)
+		r.js("const og = " + code)
+		r.enter()
+		res := r.export(r.js(`og.health()`))
+		assert.Equal(t, false, res["ok"], code)
+		problem := res["error"].(map[string]any)
+		assert.Equal(t, "bad_request", problem["kind"], code)
+		assert.Contains(t, problem["message"], "address", code)
+		assert.Len(t, of(r.taken(), "omnigraph_errors", "error_kind", "bad_request"), 1, code)
+	}
+}
+
+func TestOperationsInTheInitContextAreRefused(t *testing.T) {
+	t.Parallel()
+	r := newRuntime(t)
+	r.js(`const og = connect("http://127.0.0.1:1", {graph: "g"})`)
+	for _, code := range []string{`og.query("query q() {}")`, `og.asyncQuery("query q() {}")`, `compare({a() {}, b() {}})`} {
+		assert.Contains(t, r.throws(code), "init context", code)
+	}
+}
+
+func TestBadArgumentsThrow(t *testing.T) {
+	t.Parallel()
+	r := newRuntime(t)
+	r.js(`const og = connect("http://127.0.0.1:1", {graph: "g"})`)
+	r.enter()
+	for code, want := range map[string]string{
+		`og.query()`:                                 "gq got undefined",
+		`og.query("")`:                               "gq",
+		`og.query(7)`:                                "got 7",
+		`og.query("query q() {}", 7)`:                "params got 7",
+		`og.query("query q() {}", [1])`:              "params got a list",
+		`og.query("query q() {}", {}, "x")`:          "options got",
+		`og.query("query q() {}", {}, {tmeout: 1})`:  "tmeout",
+		`og.query("query q() {}", {}, {mode: "x"})`:  "mode",
+		`og.query("query q() {}", {}, {pool: "vu"})`: "pool",
+		`og.invoke()`:                                "name",
+		`og.load()`:                                  "rows",
+		`og.load([1])`:                               "row 0",
+		`og.load("{}", {mode: "replace"})`:           "mode",
+		`og.createBranch("")`:                        "branch",
+		`og.query.call({}, "query q() {}")`:          "on a client",
+		`compare({a() {}})`:                          "at least two",
+		`compare({a: 1, b() {}})`:                    "variant a",
+		`compare({"a b"() {}, b() {}})`:              "a b",
+		`compare({a() {}, b() {}})`:                  "made no operation",
+		`compare()`:                                  "variants",
+	} {
+		assert.Contains(t, r.throws(code), want, code)
+	}
+	assert.Empty(t, of(r.taken(), "omnigraph_ops"), "a call that throws on its arguments is no operation")
+}
+
+func TestLevelsMakeStaggeredScenariosWithTheirTags(t *testing.T) {
+	t.Parallel()
+	r := newRuntime(t)
+	got := r.export(r.js(`levels([1, 4], {duration: "10s", warmup: "2s", exec: "read", name: "point", tags: {a: "b"}})`))
+	require.Len(t, got, 4)
+	first := got["point_1_warmup"].(map[string]any)
+	assert.Equal(t, map[string]any{"a": "b", "workers": "1", "phase": "warmup"}, first["tags"])
+	assert.Equal(t, "0s", first["startTime"])
+	assert.Equal(t, "2s", first["duration"])
+	second := got["point_1"].(map[string]any)
+	assert.Equal(t, "3s", second["startTime"])
+	assert.Equal(t, "constant-vus", second["executor"])
+	assert.Equal(t, "read", second["exec"])
+	last := got["point_4"].(map[string]any)
+	assert.Equal(t, "17s", last["startTime"])
+	assert.EqualValues(t, 4, last["vus"])
+	assert.Equal(t, map[string]any{"a": "b", "workers": "4", "phase": "measure"}, last["tags"])
+
+	counted := r.export(r.js(`levels([8], {iterations: 3, maxDuration: "1m"})`))
+	level := counted["workers_8"].(map[string]any)
+	assert.Equal(t, "shared-iterations", level["executor"])
+	assert.EqualValues(t, 8, level["iterations"], "k6 takes no fewer iterations than VUs")
+}

@@ -1,0 +1,48 @@
+// The queries of the council dataset that the scenarios send, as text, so that both transports do the same work.
+
+export const pointRead = `query get_memory($slug: String) {
+  match { $m: Memory { slug: $slug } }
+  return { $m.slug, $m.title, $m.body, $m.kind, $m.project, $m.importance }
+}`;
+
+export const fullScan = `query list_memories() {
+  match { $m: Memory }
+  return { $m.slug, $m.title, $m.kind }
+  order { $m.slug asc }
+}`;
+
+export const insertRow = `query add_memory($slug: String, $title: String, $body: String, $kind: String, $project: String, $importance: I32) {
+  insert Memory { slug: $slug, title: $title, body: $body, kind: $kind, project: $project, importance: $importance, created_at: now() }
+}`;
+
+const keysOnly = `query memory_keys() { match { $m: Memory } return { $m.slug } }`;
+
+// row makes the parameters of insertRow for a key.
+export function row(slug) {
+  return { slug, title: `written by a load test: ${slug}`, body: 'x'.repeat(200), kind: 'note', project: 'load-test', importance: 1 };
+}
+
+// keysOf lists the Memory keys, those with a prefix if one is given.
+export function keysOf(client, prefix = '') {
+  const res = client.query(keysOnly, {});
+  if (!res.ok) {
+    throw new Error(`the keys could not be read: ${res.error.message}`);
+  }
+  return res.rows.map((r) => r['m.slug']).filter((k) => k.startsWith(prefix));
+}
+
+// forget deletes the keys with a prefix, many in one commit, and gives how many rows and commits that made.
+export function forget(client, prefix) {
+  const batch = 50;
+  const keys = keysOf(client, prefix);
+  let commits = 0;
+  for (let i = 0; i < keys.length; i += batch) {
+    const deletes = keys.slice(i, i + batch).map((k) => `  delete Memory where slug = ${JSON.stringify(k)}`);
+    const res = client.mutate(`query forget_many() {\n${deletes.join('\n')}\n}`, {});
+    if (!res.ok) {
+      throw new Error(`${keys.length - i} rows of this run are left behind: ${res.error.message}`);
+    }
+    commits += 1;
+  }
+  return { rows: keys.length, commits };
+}
