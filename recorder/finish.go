@@ -400,8 +400,15 @@ func orZero[T any](p *T) T {
 	return *p
 }
 
-// Measured tells whether a cell belongs into a report: warm-up does not.
-func (c *CellRecord) Measured() bool { return orZero(c.Phase) != PhaseWarmup }
+// Measured tells whether a cell belongs into a report: warm-up does not, nor does what setup() and teardown() did,
+// which have no scenario.
+func (c *CellRecord) Measured() bool { return c.Scenario != "" && orZero(c.Phase) != PhaseWarmup }
 
-// Measured tells whether a comparison belongs into a report: warm-up does not.
-func (p *PairRecord) Measured() bool { return orZero(p.Phase) != PhaseWarmup }
+// Maintenance tells whether the cell's operations serve the store and not its users: there are few of them, each as
+// long as the store needs.
+func (c *CellRecord) Maintenance() bool {
+	return c.Op == "optimize" || c.Op == "cleanup" || c.Op == "repair"
+}
+
+// Measured tells whether a comparison belongs into a report: see [CellRecord.Measured].
+func (p *PairRecord) Measured() bool { return p.Scenario != "" && orZero(p.Phase) != PhaseWarmup }

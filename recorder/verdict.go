@@ -173,7 +173,7 @@ func (j *judge) verdict() (Verdict, []Reason) {
 // allShort tells whether no measured cell has enough samples for a p95.
 func (j *judge) allShort() bool {
 	for i := range j.rec.Cells {
-		if c := &j.rec.Cells[i]; c.Measured() && !c.Directional {
+		if c := &j.rec.Cells[i]; c.Measured() && !c.Maintenance() && !c.Directional {
 			return false
 		}
 	}
@@ -295,7 +295,7 @@ func (j *judge) cells() {
 					c.Label(), c.Failed, total, errorWords(c.Errors), rec.Limits.ErrorShare*100)
 			}
 		}
-		if c.Directional {
+		if c.Directional && !c.Maintenance() {
 			j.add("few_samples", "%s has %d samples, a p95 needs %d", c.Label(), c.N, analysis.MinP95)
 		}
 		if c.Over > 0 {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -36,6 +37,7 @@ func Build(rec *recorder.Record) *Document {
 			d.Sections = append(d.Sections, groupSection(g, floor))
 		}
 	}
+	d.Sections = append(d.Sections, maintenanceSection(rec)...)
 	d.Sections = append(d.Sections, scheduleSection(rec)...)
 	d.Sections = append(d.Sections, errorSection(groups)...)
 	d.Sections = append(d.Sections, stateSection(rec)...)
@@ -210,7 +212,7 @@ func samples(c *recorder.CellRecord) string {
 	if c.Canceled > 0 {
 		text += fmt.Sprintf(" + %s canceled", count(c.Canceled))
 	}
-	if c.Directional && c.N > 0 {
+	if c.Directional && c.N > 0 && !c.Maintenance() {
 		text += ", directional"
 	}
 	return text
@@ -271,6 +273,25 @@ func (g *group) notes() []string {
 	return out
 }
 
+// maintenanceSection lists what served the store: optimize, cleanup, repair.
+func maintenanceSection(rec *recorder.Record) []Section {
+	t := Table{Caption: "Maintenance during the run", Header: []string{"operation", "at, s", "took p50, ms", "n"}}
+	cells := slices.Clone(rec.Cells)
+	slices.SortStableFunc(cells, func(a, b recorder.CellRecord) int { return cmp.Compare(a.StartS, b.StartS) })
+	for i := range cells {
+		c := &cells[i]
+		if c.Measured() && c.Maintenance() {
+			t.Rows = append(t.Rows, []string{
+				fmt.Sprintf("%s (%s)", c.Op, c.Scenario), fmt.Sprintf("%.0f", c.StartS), msOr(c.P50), samples(c),
+			})
+		}
+	}
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	return []Section{{Title: "Maintenance", Tables: []Table{t}}}
+}
+
 func scheduleSection(rec *recorder.Record) []Section {
 	t := Table{
 		Caption: "Schedule of each scenario",
@@ -278,6 +299,10 @@ func scheduleSection(rec *recorder.Record) []Section {
 	}
 	closed := false
 	for _, sc := range rec.Scenarios {
+		if sc.Model == "closed" && sc.Started == nil && sc.Dropped == nil {
+			closed = true
+			continue
+		}
 		onTime := none
 		if sc.OnTimeShare != nil {
 			onTime = percent(*sc.OnTimeShare)
@@ -285,10 +310,13 @@ func scheduleSection(rec *recorder.Record) []Section {
 		closed = closed || sc.Model == "closed"
 		t.Rows = append(t.Rows, []string{sc.Name, sc.Model, knownCount(sc.Started), knownCount(sc.Dropped), onTime})
 	}
-	if len(t.Rows) == 0 {
+	if len(t.Rows) == 0 && !closed {
 		return nil
 	}
-	s := Section{Title: "Schedule", Tables: []Table{t}}
+	s := Section{Title: "Schedule"}
+	if len(t.Rows) > 0 {
+		s.Tables = []Table{t}
+	}
 	if closed {
 		s.Notes = append(s.Notes, "Closed model: a worker starts its next operation when the last one has ended, "+
 			"so a slow server is asked less often. Compare variants with it; don't read it as latency under a given rate.")

@@ -27,7 +27,19 @@ func findings(rec *recorder.Record, groups []*group) []Finding {
 			out = append(out, *f)
 		}
 	}
-	return out
+	return withoutRepeats(out)
+}
+
+// withoutRepeats leaves an advice at the first finding that gives it.
+func withoutRepeats(list []Finding) []Finding {
+	said := map[string]bool{}
+	for i := range list {
+		if said[list[i].Next] {
+			list[i].Next = ""
+		}
+		said[list[i].Next] = true
+	}
+	return list
 }
 
 // fragmentationFinding takes the effect over HTTP where there is one, since the CLI's start hides part of it.
@@ -46,8 +58,8 @@ func fragmentationFinding(groups []*group) *Finding {
 	if best == nil {
 		return nil
 	}
-	text := fmt.Sprintf("Optimizing the store took %s over %s at %s from %s to %s ms at p50: %s times",
-		best.query, best.lane, best.level, ms(*best.before.P50), ms(*best.after.P50), times(*best.ratio.Value))
+	text := fmt.Sprintf("Optimizing the store took %s over %s%s from %s to %s ms at p50: %s times faster",
+		best.query, best.lane, best.level.at(), ms(*best.before.P50), ms(*best.after.P50), times(*best.ratio.Value))
 	switch ci := best.ratio.CI; {
 	case ci == nil:
 		return &Finding{
@@ -89,10 +101,7 @@ func pairFinding(rec *recorder.Record, g *group, name [2]string) []Finding {
 	var words []string
 	above, below, faster := 0, 0, 0
 	for _, p := range shown {
-		at := ""
-		if p.Workers != nil {
-			at = " at " + counted(*p.Workers, "worker")
-		}
+		at := level{workers: p.Key().Workers}.at()
 		switch effectOf(p, threshold) {
 		case noEffect:
 			below++
@@ -108,7 +117,7 @@ func pairFinding(rec *recorder.Record, g *group, name [2]string) []Finding {
 		}
 		words = append(words, fmt.Sprintf("%s%s", percentCI(p.Share, p.ShareCI), at))
 	}
-	f := Finding{Text: fmt.Sprintf("%s: %s instead of %s saves %s of p50.", g.title(), b, a, strings.Join(words, ", "))}
+	f := Finding{Text: fmt.Sprintf("%s: %s instead of %s saves, as a share of p50, %s.", g.title(), b, a, strings.Join(words, ", "))}
 	switch {
 	case above == 0 && faster == 0 && below == len(shown):
 		f.Text = fmt.Sprintf("%s: no detected effect between %s and %s (below %s).", g.title(), a, b, percent(threshold))

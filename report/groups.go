@@ -38,6 +38,14 @@ func (l level) String() string {
 	}
 }
 
+// at is the level in a sentence, with a space before it; nothing where there is no level.
+func (l level) at() string {
+	if l == (level{}) {
+		return ""
+	}
+	return " at " + l.String()
+}
+
 func compareLevels(a, b level) int {
 	return cmp.Or(cmp.Compare(a.workers, b.workers), cmp.Compare(a.rate, b.rate))
 }
@@ -79,7 +87,7 @@ func groupsOf(rec *recorder.Record) []*group {
 	}
 	for i := range rec.Cells {
 		c := &rec.Cells[i]
-		if !c.Measured() {
+		if !c.Measured() || c.Maintenance() {
 			continue
 		}
 		k := c.Key()
