@@ -1,0 +1,144 @@
+// Package webcrypto gives scripts the part of the Web Cryptography API that load tests use: random values, UUIDs
+// and digests.
+package webcrypto
+
+import (
+	"crypto/rand"
+	"crypto/sha1" //nolint:gosec // scripts may ask for it
+	"crypto/sha256"
+	"crypto/sha512"
+	"fmt"
+	"hash"
+	"strings"
+
+	"github.com/grafana/sobek"
+
+	"go.k6.io/k6/v2/js/common"
+	"go.k6.io/k6/v2/js/modules"
+	"go.k6.io/k6/v2/js/promises"
+)
+
+// maxRandomBytes is the most that getRandomValues fills at a time, as the API's specification has it.
+const maxRandomBytes = 65536
+
+// New makes the global object crypto.
+func New(vu modules.VU) *sobek.Object {
+	rt := vu.Runtime()
+	obj := rt.NewObject()
+	_ = obj.Set("getRandomValues", func(call sobek.FunctionCall) sobek.Value { return getRandomValues(rt, call) })
+	_ = obj.Set("randomUUID", func(sobek.FunctionCall) sobek.Value { return rt.ToValue(randomUUID()) })
+	_ = obj.Set("subtle", newSubtle(vu))
+	return obj
+}
+
+func newSubtle(vu modules.VU) *sobek.Object {
+	rt := vu.Runtime()
+	subtle := rt.NewObject()
+	_ = subtle.Set("digest", func(call sobek.FunctionCall) sobek.Value { return digest(vu, call) })
+	for _, name := range []string{
+		"encrypt", "decrypt", "sign", "verify", "generateKey", "deriveKey", "deriveBits",
+		"importKey", "exportKey", "wrapKey", "unwrapKey",
+	} {
+		_ = subtle.Set(name, func(sobek.FunctionCall) sobek.Value {
+			common.Throw(rt, fmt.Errorf("crypto.subtle.%s is not part of the embedded host, the real k6 has it", name))
+			return nil
+		})
+	}
+	return subtle
+}
+
+func getRandomValues(rt *sobek.Runtime, call sobek.FunctionCall) sobek.Value {
+	array, ok := call.Argument(0).(*sobek.Object)
+	if !ok {
+		panic(rt.NewTypeError("crypto.getRandomValues needs a typed array of integers"))
+	}
+	view, ok := bytesOf(array)
+	if !ok {
+		panic(rt.NewTypeError("crypto.getRandomValues needs a typed array of integers"))
+	}
+	if len(view) > maxRandomBytes {
+		common.Throw(rt, fmt.Errorf("QuotaExceededError: crypto.getRandomValues fills at most %d bytes, not %d",
+			maxRandomBytes, len(view)))
+	}
+	if _, err := rand.Read(view); err != nil {
+		common.Throw(rt, fmt.Errorf("crypto.getRandomValues: %w", err))
+	}
+	return array
+}
+
+// bytesOf returns the memory of an ArrayBuffer's view.
+func bytesOf(view *sobek.Object) ([]byte, bool) {
+	buffer := view.Get("buffer")
+	if buffer == nil {
+		return nil, false
+	}
+	memory, ok := buffer.Export().(sobek.ArrayBuffer)
+	if !ok {
+		return nil, false
+	}
+	from := int(view.Get("byteOffset").ToInteger())
+	return memory.Bytes()[from : from+int(view.Get("byteLength").ToInteger())], true
+}
+
+// randomUUID returns a version 4 UUID (RFC 9562, section 5.4).
+func randomUUID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[0:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+func digest(vu modules.VU, call sobek.FunctionCall) sobek.Value {
+	rt := vu.Runtime()
+	promise, resolve, reject := promises.New(vu)
+	sum, err := newHash(rt, call.Argument(0))
+	if err != nil {
+		reject(err)
+		return rt.ToValue(promise)
+	}
+	data, err := input(call.Argument(1))
+	if err != nil {
+		reject(err)
+		return rt.ToValue(promise)
+	}
+	_, _ = sum.Write(data) // a hash takes everything
+	resolve(rt.NewArrayBuffer(sum.Sum(nil)))
+	return rt.ToValue(promise)
+}
+
+func newHash(rt *sobek.Runtime, algorithm sobek.Value) (hash.Hash, error) {
+	name := algorithm
+	if obj, ok := algorithm.(*sobek.Object); ok {
+		if inner := obj.Get("name"); inner != nil {
+			name = inner
+		}
+	}
+	if common.IsNullish(name) {
+		panic(rt.NewTypeError("crypto.subtle.digest needs the name of an algorithm"))
+	}
+	switch strings.ToUpper(name.String()) {
+	case "SHA-1":
+		return sha1.New(), nil //nolint:gosec // scripts may ask for it
+	case "SHA-256":
+		return sha256.New(), nil
+	case "SHA-384":
+		return sha512.New384(), nil
+	case "SHA-512":
+		return sha512.New(), nil
+	default:
+		return nil, fmt.Errorf("NotSupportedError: crypto.subtle.digest does not know %q, only SHA-1, SHA-256, SHA-384 and SHA-512", name.String())
+	}
+}
+
+func input(v sobek.Value) ([]byte, error) {
+	if obj, ok := v.(*sobek.Object); ok {
+		if buffer, ok := obj.Export().(sobek.ArrayBuffer); ok {
+			return buffer.Bytes(), nil
+		}
+		if data, ok := bytesOf(obj); ok {
+			return data, nil
+		}
+	}
+	return nil, fmt.Errorf("TypeError: crypto.subtle.digest needs an ArrayBuffer or a view of one")
+}
