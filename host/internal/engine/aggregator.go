@@ -28,6 +28,9 @@ type Aggregator struct {
 	judged     []*metrics.Metric // metrics and sub-metrics with thresholds, by name
 	series     map[metrics.TimeSeries]struct{}
 	warnSeries int
+	// recent are series known to be in the map, by the place of their samples in a container: the containers of
+	// one kind have the same series at the same place, so that most samples need no look into the map.
+	recent [16]metrics.TimeSeries
 }
 
 // NewAggregator makes the sub-metrics that thresholds name and those that exist by default, and prepares the
@@ -97,25 +100,31 @@ func (a *Aggregator) Add(containers []metrics.SampleContainer) {
 	defer a.mu.Unlock()
 	for _, container := range containers {
 		if sample, ok := container.(metrics.Sample); ok {
-			a.add(sample)
+			a.add(0, &sample)
 			continue
 		}
-		for _, sample := range container.GetSamples() {
-			a.add(sample)
+		samples := container.GetSamples()
+		for i := range samples {
+			a.add(i, &samples[i])
 		}
 	}
 }
 
-func (a *Aggregator) add(sample metrics.Sample) {
+func (a *Aggregator) add(place int, sample *metrics.Sample) {
 	metric := sample.Metric
-	metric.Sink.Add(sample)
+	metric.Sink.Add(*sample)
 	metric.Observed = true
 	for _, sub := range metric.Submetrics {
 		if sample.Tags.Contains(sub.Tags) {
-			sub.Metric.Sink.Add(sample)
+			sub.Metric.Sink.Add(*sample)
 			sub.Metric.Observed = true
 		}
 	}
+	recent := &a.recent[place%len(a.recent)]
+	if *recent == sample.TimeSeries {
+		return
+	}
+	*recent = sample.TimeSeries
 	if _, known := a.series[sample.TimeSeries]; known {
 		return
 	}
