@@ -125,7 +125,8 @@ func list(files fsext.Fs) ([]string, error) {
 		if err != nil {
 			return err
 		}
-		if info.Mode().IsRegular() {
+		// Folders of a file system in memory don't have the mode of one.
+		if !info.IsDir() && info.Mode().IsRegular() {
 			names = append(names, name)
 		}
 		return nil
