@@ -4,10 +4,12 @@ package xk6omnigraph
 
 import (
 	"go.k6.io/k6/v2/js/modules"
+	"go.k6.io/k6/v2/subcommand"
 
 	"github.com/mitodl/xk6-omnigraph/omnigraph"
 )
 
 func init() {
 	modules.Register(omnigraph.ImportPath, omnigraph.New())
+	subcommand.RegisterExtension(commandName, newCommand)
 }

@@ -126,6 +126,8 @@ func (r *recording) configure(mi *instance, opts recordOptions) error {
 	r.recorder.SetSystem(system)
 	r.recorder.SetDataset(datasetOf(opts.Dataset))
 	r.config = &recordConfig{name: opts.Name, dir: opts.Dir}
+	r.recorder.SetPartialPath(r.config.path(partialFile))
+	r.recorder.SetSession(opts.Session, "")
 	if mi.vu.InitEnv() != nil {
 		r.config.script.Path = mi.scriptPath()
 		r.config.script.SHA256 = fileDigest(r.config.script.Path)

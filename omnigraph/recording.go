@@ -13,6 +13,7 @@ import (
 
 	"go.k6.io/k6/v2/js/common"
 	"go.k6.io/k6/v2/js/modules"
+	"go.k6.io/k6/v2/lib"
 
 	"github.com/mitodl/xk6-omnigraph/omnigraph/wire"
 	"github.com/mitodl/xk6-omnigraph/recorder"
@@ -36,6 +37,8 @@ type recording struct {
 	summary  *summaryFacts
 	written  bool
 	signals  chan os.Signal
+	// seen maps the scenarios that made an operation to their executors.
+	seen sync.Map
 	// deferred says that the record is written at k6's Exit event, which alone tells how the run ended.
 	deferred bool
 }
@@ -166,3 +169,10 @@ func (r *recording) noteFailure(e *wire.Error) {
 
 // paths of what a recording writes below its folder.
 func (c *recordConfig) path(name string) string { return filepath.Join(c.dir, name) }
+
+// sawScenario notes the scenario that an operation belongs to.
+func (r *recording) sawScenario(ctx context.Context) {
+	if s := lib.GetScenarioState(ctx); s != nil {
+		r.seen.LoadOrStore(s.Name, s.Executor)
+	}
+}

@@ -1,6 +1,189 @@
 package omnigraph
 
-import "github.com/grafana/sobek"
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
 
-func (mi *instance) report(call sobek.FunctionCall) sobek.Value { return sobek.Undefined() }
-func (r *recording) write() error { return nil }
+	"go.k6.io/k6/v2/js/common"
+
+	"github.com/grafana/sobek"
+	"github.com/mitodl/xk6-omnigraph/recorder"
+	"github.com/mitodl/xk6-omnigraph/report"
+	"github.com/tidwall/gjson"
+)
+
+// The files of a recorded run, below its folder.
+const (
+	recordFile   = "record.json"
+	partialFile  = "record.partial.ndjson"
+	markdownFile = "report.md"
+)
+
+// report is what handleSummary returns: report(data, options). It takes from data what only k6 knows, and gives the
+// terminal's report. The record and the report's files are written once, at the end of the run.
+func (mi *instance) report(call sobek.FunctionCall) sobek.Value {
+	o, ok := call.Argument(0).(*sobek.Object)
+	if !ok {
+		mi.throw(fmt.Errorf("report: argument data got %s; it takes what handleSummary gets", describe(call.Argument(0))))
+	}
+	opts, err := readReportOptions(call.Argument(1))
+	if err != nil {
+		mi.throw(err)
+	}
+	encoded, err := encodeJSON(o)
+	if err != nil {
+		mi.throw(fmt.Errorf("report: argument data is %w", err))
+	}
+	data := gjson.ParseBytes(encoded)
+	facts, err := readSummary(data)
+	if err != nil {
+		mi.throw(err)
+	}
+	text, err := mi.root.recording.finish(facts, opts, data.Get("state.isStdOutTTY").Bool() && !data.Get("options.noColor").Bool())
+	if err != nil {
+		mi.throw(fmt.Errorf("report: %w", err))
+	}
+	rt := mi.vu.Runtime()
+	out := rt.NewObject()
+	_ = out.Set("stdout", text)
+	return out
+}
+
+type reportOptions struct {
+	// metrics says whether k6's metrics are shown above the report.
+	metrics bool
+}
+
+func readReportOptions(v sobek.Value) (reportOptions, error) {
+	opts := reportOptions{metrics: true}
+	if common.IsNullish(v) {
+		return opts, nil
+	}
+	o, ok := v.(*sobek.Object)
+	if !ok || isArray(o) || isFunction(v) {
+		return opts, fmt.Errorf("report: argument options got %s; it takes {metrics}", describe(v))
+	}
+	for _, name := range o.Keys() {
+		if name != "metrics" {
+			return opts, fmt.Errorf("report: option %s is not known; known is metrics", name)
+		}
+		if err := setBool(&opts.metrics, o.Get(name)); err != nil {
+			return opts, fmt.Errorf("report: option metrics got %s; it takes true or false", describe(o.Get(name)))
+		}
+	}
+	return opts, nil
+}
+
+// finish takes up the summary and renders the terminal's report. Where k6's Exit event will come, files wait for it,
+// since only it tells how the run ended.
+func (r *recording) finish(facts *summaryFacts, opts reportOptions, color bool) (string, error) {
+	r.mu.Lock()
+	r.summary = facts
+	wait := r.deferred
+	configured := r.config != nil
+	r.mu.Unlock()
+	rec, err := r.build()
+	if err != nil {
+		return "", err
+	}
+	if configured && !wait {
+		if err := r.write(); err != nil {
+			return "", err
+		}
+	}
+	var b bytes.Buffer
+	if opts.metrics {
+		b.WriteString("\n  █ METRICS\n\n" + facts.text + "\n")
+	}
+	if err := report.Build(rec).Terminal(&b, report.TerminalOptions{Color: color}); err != nil {
+		return "", fmt.Errorf("terminal report: %w", err)
+	}
+	if configured {
+		fmt.Fprintf(&b, "\nrecord: %s, report: %s\n", r.config.path(recordFile), r.config.path(markdownFile))
+	}
+	return b.String(), nil
+}
+
+// build makes the record of everything so far.
+func (r *recording) build() (*recorder.Record, error) {
+	r.mu.Lock()
+	facts, config := r.summary, r.config
+	r.mu.Unlock()
+	if facts != nil {
+		for _, scenario := range r.scenarios(facts) {
+			r.recorder.SetScenario(scenario)
+		}
+	}
+	if config != nil {
+		r.recorder.SetScript(config.script)
+	}
+	rec, err := r.recorder.Finish()
+	if err != nil {
+		return nil, fmt.Errorf("record: %w", err)
+	}
+	return rec, nil
+}
+
+// scenarios tells for each scenario that was seen whether it kept its schedule. A count that k6 did not give is not
+// known, which is not zero.
+func (r *recording) scenarios(facts *summaryFacts) []recorder.Scenario {
+	var out []recorder.Scenario
+	r.seen.Range(func(key, value any) bool {
+		name, _ := key.(string)
+		executor, _ := value.(string)
+		s := recorder.Scenario{Name: name, Executor: executor}
+		if n, ok := facts.iterations[name]; ok {
+			s.Started = &n
+		}
+		if n, ok := facts.dropped[name]; ok {
+			s.Dropped = &n
+		}
+		out = append(out, s)
+		return true
+	})
+	return out
+}
+
+// write writes the record and the report's files.
+func (r *recording) write() error {
+	rec, err := r.build()
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := rec.Write(r.config.path(recordFile)); err != nil {
+		return err
+	}
+	r.written = true
+	doc := report.Build(rec)
+	var markdown bytes.Buffer
+	if err := doc.Markdown(&markdown); err != nil {
+		return fmt.Errorf("markdown report: %w", err)
+	}
+	return writeWhole(r.config.path(markdownFile), markdown.Bytes())
+}
+
+// writeWhole replaces a file at once, so that no reader sees half of it.
+func writeWhole(path string, data []byte) error {
+	temporary, err := os.CreateTemp(filepath.Dir(path), ".report-*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	defer os.Remove(temporary.Name()) //nolint:errcheck // gone already after the rename
+	if _, err = temporary.Write(data); err == nil {
+		err = temporary.Chmod(0o644)
+	}
+	if closing := temporary.Close(); err == nil {
+		err = closing
+	}
+	if err == nil {
+		err = os.Rename(temporary.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}

@@ -44,7 +44,7 @@ func (c *client) seriesFor(inv *invocation, base *metrics.TagSet, extra map[stri
 			return s
 		}
 	}
-	s := c.newSeries(key, base, extra)
+	s := c.newSeries(inv, key, base, extra)
 	if cacheable {
 		if c.series == nil || len(c.series) >= maxSeries {
 			c.series = make(map[seriesKey]*series)
@@ -54,7 +54,7 @@ func (c *client) seriesFor(inv *invocation, base *metrics.TagSet, extra map[stri
 	return s
 }
 
-func (c *client) newSeries(key seriesKey, base *metrics.TagSet, extra map[string]string) *series {
+func (c *client) newSeries(inv *invocation, key seriesKey, base *metrics.TagSet, extra map[string]string) *series {
 	s := &series{name: key.label}
 	if s.name == "" {
 		s.name = string(key.op)
@@ -77,6 +77,7 @@ func (c *client) newSeries(key seriesKey, base *metrics.TagSet, extra map[string
 		Scenario: tagOf(base, "scenario"), Variant: key.variant, Transport: c.transport, Op: string(key.op), Query: key.label,
 		Workers: levelOf(base, "workers"), Phase: tagOf(base, "phase"),
 	}
+	c.mi.root.recording.sawScenario(inv.ctx)
 	s.cell = c.mi.root.recording.recorder.Cell(s.key)
 	return s
 }

@@ -18,8 +18,9 @@ type Exit struct {
 	Stderr string
 }
 
-// The exit codes with a meaning of their own; newer CLIs use the last two.
+// The exit codes with a meaning of their own; newer CLIs use the last two, every CLI the first.
 const (
+	exitUsage              = 2
 	exitPreconditionFailed = 4
 	exitAdmissionCapped    = 75
 )
@@ -54,7 +55,7 @@ func ClassifyExit(x Exit, write bool, secrets ...string) *Error {
 		e.Message = "the CLI ended with exit code " + strconv.Itoa(x.Code) + " and said nothing"
 	}
 	e.settle(write)
-	if report.neverSent() || e.Kind == KindCLIExit && x.Code == 2 {
+	if report.neverSent() || e.Kind == KindCLIExit && x.Code == exitUsage {
 		// No connection was made, or the arguments were refused: nothing reached the server.
 		e.Indeterminate = false
 	}
@@ -67,6 +68,10 @@ func exitKind(code int, e *Error, report Report, found bool, doc gjson.Result) E
 		return KindPreconditionFailed
 	case exitAdmissionCapped:
 		return KindAdmissionCapped
+	case exitUsage:
+		if kind, ok := byWords(report.Raw, usageWords); ok && !found {
+			return kind
+		}
 	}
 	if found {
 		if kind, ok := documentKind(e.Code, e.Message, doc); ok {
@@ -88,7 +93,7 @@ func exitKind(code int, e *Error, report Report, found bool, doc gjson.Result) E
 	if kind, ok := report.transportKind(); ok && !found {
 		return kind
 	}
-	if kind, ok := byWords(message, reportWords, conflictWords, storeWords); ok {
+	if kind, ok := byWords(message, conflictWords, storeWords, reportWords); ok {
 		return kind
 	}
 	return KindCLIExit

@@ -26,6 +26,7 @@ var storeWords = []words{
 	{begins(`graph_unavailable\b`), KindGraphUnavailable},
 	{begins(`graph '[^']*' is (?:not available|unavailable|starting|recovering)\b`), KindGraphUnavailable},
 	{begins(`storage: Not found: `), KindNotFound},
+	{begins(`storage: Dataset at path \S+ was not found\b`), KindNotFound},
 }
 
 // conflictWords tell 409s apart that carry no document.
@@ -38,6 +39,8 @@ var conflictWords = []words{
 }
 
 // reportWords are for the CLI, whose error report has the server's message but neither status nor code.
+//
+// They are tried after conflictWords and storeWords.
 var reportWords = []words{
 	{begins(`(?:missing|invalid) bearer token\b`), KindUnauthorized},
 	{begins(`policy denied action '`), KindForbidden},
@@ -55,13 +58,29 @@ var reportWords = []words{
 	{begins(`read execution called on a mutation\b`), KindBadRequest},
 	{begins(`query '[^']*' not found`), KindBadRequest},
 	{begins(`'[^']*' is a (?:mutation|read) — use omnigraph (?:mutate|query) `), KindBadRequest},
-	{begins(`EOF while parsing\b`), KindBadRequest},
 	{begins(`refusing destructive `), KindBadRequest},
 	{begins("`[a-z -]+` is a direct \\(storage-native\\) command"), KindUnsupported},
 	{begins(`by-name invocation needs a server\b`), KindUnsupported},
 	{begins(`server scope '`), KindUnsupported},
 	{begins(`Failed to buffer the request body: length limit exceeded`), KindResourceLimit},
 	{begins(`Failed to (?:parse|deserialize) the `), KindBadRequest},
+	// Rows of a load, which the CLI or the server checks before it writes any.
+	{begins(`record \d+: `), KindBadRequest},
+	{begins(`invalid JSON at record \d+\b`), KindBadRequest},
+	// A file named in the arguments.
+	{begins(`(?:No such file or directory|Permission denied|Is a directory) \(os error \d+\)`), KindBadRequest},
+	// The CLI got an answer that is not omnigraph's, or only a part of one.
+	{begins(`error decoding response body`), KindProtocol},
+	{begins("(?:expected value|expected ident|EOF while parsing a (?:value|string|object|list)|trailing characters|key must be a string|missing field `[A-Za-z_]+`|invalid type: [^\n]{0,200}) at line \\d+ column \\d+"), KindProtocol},
+	// What is left of the storage layer's words is the server's 500.
+	{begins(`storage: `), KindInternal},
+}
+
+// usageWords are for exit code 2: the arguments were refused and nothing was done.
+var usageWords = []words{
+	{begins(`error: unexpected argument '`), KindUnsupported},
+	{begins(`error: unrecognized subcommand '`), KindUnsupported},
+	{begins(`error: invalid value '`), KindBadRequest},
 }
 
 func byWords(message string, tables ...[]words) (ErrorKind, bool) {

@@ -21,8 +21,15 @@ var buildPath = regexp.MustCompile(`(?:/[^\s/]+)*/\.cargo/registry/src/[^/\s]+/`
 // CleanMessage makes a message of a server or process fit for logs: ANSI sequences and control characters go (line
 // breaks and tabs stay), invalid UTF-8 is replaced, the secrets given are masked, and what is too long is cut.
 func CleanMessage(s string, secrets ...string) string {
-	if len(s) > 4*maxMessageBytes {
-		s = s[:4*maxMessageBytes]
+	if limit := 4 * maxMessageBytes; len(s) > limit {
+		// The cut may fall into a secret, of which no part may stay: what is whole is masked first, and then as much
+		// is dropped from the end as a part of one can have.
+		longest := 0
+		for _, secret := range secrets {
+			longest = max(longest, len(secret))
+		}
+		s = Redact(s[:min(len(s), limit+longest)], secrets...)
+		s = s[:max(len(s)-longest, 0)]
 	}
 	s = ansiSequence.ReplaceAllString(s, "")
 	s = strings.ToValidUTF8(s, "�")
