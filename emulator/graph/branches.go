@@ -1,0 +1,316 @@
+package graph
+
+import (
+	"context"
+	"slices"
+	"strings"
+)
+
+// validBranchName reports whether every segment of a name has only the characters that storage takes.
+func validBranchName(name string) (string, bool) {
+	for _, segment := range strings.Split(name, "/") {
+		bad := func(r rune) bool {
+			return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune(".-_", r)
+		}
+		if segment == "" || strings.ContainsFunc(segment, bad) {
+			return segment, false
+		}
+	}
+	return "", true
+}
+
+// CreateBranch makes a branch that starts where from is (main if empty). It copies nothing.
+func (g *Graph) CreateBranch(ctx context.Context, name, from string) error {
+	if from == "" {
+		from = MainBranch
+	}
+	switch {
+	case name == "":
+		return badRequest("branch name cannot be empty")
+	case name == MainBranch:
+		return badRequest("cannot create branch 'main'")
+	}
+	if segment, ok := validBranchName(name); !ok {
+		return internal("storage: Ref is invalid: Branch segment '%s' contains invalid characters. Only alphanumeric, '.', '-', '_' are allowed.", segment)
+	}
+	if err := g.lock(ctx); err != nil {
+		return err
+	}
+	defer g.unlock()
+	if _, err := g.branch(from); err != nil {
+		return err
+	}
+	if _, err := g.branch(name); err == nil {
+		return internal("storage: Encountered internal error: the branch '%s' exists already (Clone operation should not enter build_manifest.)", name)
+	}
+	if g.log != nil {
+		if err := g.log.append(encodeBranch(recordCreateBranch, name, from), g.opts.Sync); err != nil {
+			return err
+		}
+	}
+	return g.fork(name, from)
+}
+
+func (g *Graph) fork(name, from string) error {
+	base, err := g.branch(from)
+	if err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	// Clipped: the parent goes on to append behind what it shares with its fork.
+	g.branches[name] = &branch{name: name, head: base.head, parent: from, history: slices.Clip(base.history)}
+	return nil
+}
+
+// DeleteBranch removes a branch from which no other one was made.
+func (g *Graph) DeleteBranch(ctx context.Context, name string) error {
+	if name == MainBranch {
+		return badRequest("cannot delete branch 'main'")
+	}
+	if err := g.lock(ctx); err != nil {
+		return err
+	}
+	defer g.unlock()
+	if _, err := g.branch(name); err != nil {
+		return notFound("branch '%s' not found", name)
+	}
+	g.mu.RLock()
+	for _, b := range g.branches {
+		if b.parent == name {
+			g.mu.RUnlock()
+			return conflict("cannot delete branch '%s' because descendant branch '%s' still depends on it", name, b.name)
+		}
+	}
+	g.mu.RUnlock()
+	if g.log != nil {
+		if err := g.log.append(encodeBranch(recordDeleteBranch, name, ""), g.opts.Sync); err != nil {
+			return err
+		}
+	}
+	g.dropBranch(name)
+	return nil
+}
+
+func (g *Graph) dropBranch(name string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.branches, name)
+}
+
+// MergeOutcome says what a merge did.
+type MergeOutcome string
+
+// The outcomes.
+const (
+	UpToDate    MergeOutcome = "already_up_to_date"
+	FastForward MergeOutcome = "fast_forward"
+	Merged      MergeOutcome = "merged"
+)
+
+// MergeBranch brings the commits of source into the target of w.
+func (g *Graph) MergeBranch(ctx context.Context, source string, w Write) (MergeOutcome, error) {
+	if source == w.branchName() {
+		return "", badRequest("branch_merge requires distinct source and target branches")
+	}
+	g.writers.Add(1)
+	defer g.writers.Add(-1)
+	if err := g.lock(ctx); err != nil {
+		return "", err
+	}
+	defer g.unlock()
+	src, err := g.branch(source)
+	if err != nil {
+		return "", err
+	}
+	dst, err := g.branch(w.branchName())
+	if err != nil {
+		return "", err
+	}
+	base := g.commonAncestor(src.head, dst.head)
+	if base == nil || base.state == nil {
+		return "", internal("merge base of '%s' and '%s' was cleaned up", source, dst.name)
+	}
+	if base == src.head || sameTables(base.state, src.head.state) {
+		return UpToDate, nil
+	}
+	if w.Hold != nil {
+		if err := w.Hold(ctx, dst.head.state.cost(), g.Writers()); err != nil {
+			return "", err
+		}
+	}
+	if base == dst.head {
+		_, err := g.commit(dst, &change{adopt: src.head.ID}, w.Actor, src.head.ID)
+		return FastForward, err
+	}
+	c, err := g.mergeChange(base.state, src.head.state, dst.head.state)
+	if err != nil {
+		return "", err
+	}
+	_, err = g.commit(dst, c, w.Actor, src.head.ID)
+	return Merged, err
+}
+
+func sameTables(a, b *state) bool { return slices.Equal(a.tables, b.tables) }
+
+// commonAncestor is the latest commit from which both descend.
+func (g *Graph) commonAncestor(a, b *Commit) *Commit {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	ancestors := map[string]bool{}
+	g.walk(a, func(c *Commit) bool {
+		ancestors[c.ID] = true
+		return true
+	})
+	var best *Commit
+	g.walk(b, func(c *Commit) bool {
+		if !ancestors[c.ID] {
+			return true
+		}
+		if best == nil || c.Version > best.Version || (c.Version == best.Version && c.ID > best.ID) {
+			best = c
+		}
+		return false
+	})
+	return best
+}
+
+// walk visits a commit and its ancestors; where f returns false it does not go on behind that commit.
+func (g *Graph) walk(c *Commit, f func(*Commit) bool) {
+	seen := map[string]bool{}
+	queue := []*Commit{c}
+	for len(queue) > 0 {
+		c := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		if c == nil || seen[c.ID] {
+			continue
+		}
+		seen[c.ID] = true
+		if !f(c) {
+			continue
+		}
+		if c.Parent != "" {
+			queue = append(queue, g.commits[c.Parent])
+		}
+		if c.MergedParent != "" {
+			queue = append(queue, g.commits[c.MergedParent])
+		}
+	}
+}
+
+// mergeChange is what the source changed since the base, as a change of the target, or the conflicts.
+func (g *Graph) mergeChange(base, src, dst *state) (*change, error) {
+	c := &change{}
+	var conflicts []MergeConflict
+	for i := range g.specs {
+		if base.tables[i] == src.tables[i] {
+			continue
+		}
+		conflicts = append(conflicts, g.mergeTable(i, base.tables[i], src.tables[i], dst.tables[i], c)...)
+	}
+	if len(conflicts) == 0 {
+		conflicts = g.orphans(c, dst)
+	}
+	if len(conflicts) == 0 {
+		return c, nil
+	}
+	e := conflict("%s", "merge conflicts: "+describeConflicts(conflicts))
+	e.Merge = conflicts
+	return nil, e
+}
+
+func describeConflicts(list []MergeConflict) string {
+	var parts []string
+	for _, m := range list {
+		parts = append(parts, m.TableKey+":"+m.RowID+" ("+m.Kind+")")
+	}
+	return strings.Join(parts, ", ")
+}
+
+func one(t *table, id string) *row {
+	if list := t.find(id); len(list) > 0 {
+		return list[0]
+	}
+	return nil
+}
+
+func (g *Graph) mergeTable(i int, base, src, dst *table, c *change) []MergeConflict {
+	var conflicts []MergeConflict
+	report := func(id, kind, message string) {
+		conflicts = append(conflicts, MergeConflict{TableKey: g.specs[i].key, RowID: id, Kind: kind, Message: message})
+	}
+	replace := func(old, with *row) {
+		if old != nil {
+			c.table(i).remove = append(c.table(i).remove, old.seq)
+		}
+		if with != nil {
+			c.table(i).insert = append(c.table(i).insert, newRow{id: with.id, vals: with.vals})
+		}
+	}
+	src.rows.Each(func(s *row) bool {
+		b, d := one(base, s.id), one(dst, s.id)
+		switch {
+		case b != nil && b.same(s):
+			// The source did not touch it.
+		case d != nil && d.same(s):
+			// Both made the same of it.
+		case b == nil && d != nil:
+			report(s.id, "divergent_insert", "divergent insert for id '"+s.id+"'")
+		case b != nil && d == nil:
+			report(s.id, "delete_vs_update", "delete/update conflict for id '"+s.id+"'")
+		case b != nil && !d.same(b):
+			report(s.id, "divergent_update", "divergent update for id '"+s.id+"'")
+		default:
+			replace(d, s)
+		}
+		return true
+	})
+	base.rows.Each(func(b *row) bool {
+		if one(src, b.id) != nil {
+			return true
+		}
+		switch d := one(dst, b.id); {
+		case d == nil:
+		case !d.same(b):
+			report(b.id, "delete_vs_update", "delete/update conflict for id '"+b.id+"'")
+		default:
+			replace(d, nil)
+		}
+		return true
+	})
+	slices.SortFunc(conflicts, func(a, b MergeConflict) int { return strings.Compare(a.RowID, b.RowID) })
+	return conflicts
+}
+
+// orphans finds edges that the merge would bring in without their nodes.
+func (g *Graph) orphans(c *change, dst *state) []MergeConflict {
+	var conflicts []MergeConflict
+	present := func(node int, id string) bool {
+		tc := c.tables[node]
+		if tc != nil && slices.ContainsFunc(tc.insert, func(r newRow) bool { return r.id == id }) {
+			return true
+		}
+		r := one(dst.tables[node], id)
+		return r != nil && (tc == nil || !slices.Contains(tc.remove, r.seq))
+	}
+	for i := range g.specs {
+		spec := &g.specs[i]
+		tc := c.tables[i]
+		if spec.edge == nil || tc == nil {
+			continue
+		}
+		for _, r := range tc.insert {
+			from, to := r.vals[len(r.vals)-2].text, r.vals[len(r.vals)-1].text
+			message := ""
+			if !present(spec.from, from) {
+				message = "src '" + from + "' not found in " + spec.edge.From
+			} else if !present(spec.to, to) {
+				message = "dst '" + to + "' not found in " + spec.edge.To
+			}
+			if message != "" {
+				conflicts = append(conflicts, MergeConflict{TableKey: spec.key, RowID: r.id, Kind: "orphan_edge", Message: message})
+			}
+		}
+	}
+	return conflicts
+}

@@ -1,0 +1,68 @@
+package graph
+
+import (
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/mitodl/xk6-omnigraph/emulator/jsondoc"
+)
+
+// exportChunk is how much is buffered between writes.
+const exportChunk = 32 << 10
+
+func (g *Graph) export(w io.Writer, st *state, types, tableKeys []string) error {
+	order := make([]int, 0, len(g.specs))
+	for i := range g.specs {
+		s := &g.specs[i]
+		if len(types)+len(tableKeys) > 0 && !slices.Contains(types, s.name) && !slices.Contains(tableKeys, s.key) {
+			continue
+		}
+		order = append(order, i)
+	}
+	slices.SortFunc(order, func(a, b int) int { return strings.Compare(g.specs[a].key, g.specs[b].key) })
+	buf := make([]byte, 0, exportChunk+4096)
+	for _, i := range order {
+		var rows []*row
+		st.tables[i].rows.Each(func(r *row) bool {
+			rows = append(rows, r)
+			return true
+		})
+		slices.SortStableFunc(rows, func(a, b *row) int { return strings.Compare(a.id, b.id) })
+		for _, r := range rows {
+			buf = g.specs[i].appendRecord(buf, r)
+			if len(buf) < exportChunk {
+				continue
+			}
+			if _, err := w.Write(buf); err != nil {
+				return err
+			}
+			buf = buf[:0]
+		}
+	}
+	_, err := w.Write(buf)
+	return err
+}
+
+// appendRecord appends a row as a line that a load reads again, its properties by name behind the id.
+func (s *tableSpec) appendRecord(dst []byte, r *row) []byte {
+	if s.edge != nil {
+		dst = append(append(append(dst, `{"edge":"`...), s.name...), `","from":`...)
+		dst = append(jsondoc.AppendString(dst, r.source()), `,"to":`...)
+		dst = append(jsondoc.AppendString(dst, r.target()), `,"data":{"id":`...)
+	} else {
+		dst = append(append(append(dst, `{"type":"`...), s.name...), `","data":{"id":`...)
+	}
+	dst = jsondoc.AppendString(dst, r.id)
+	order := make([]int, len(s.props))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return strings.Compare(s.props[a].Name, s.props[b].Name) })
+	for _, i := range order {
+		dst = append(dst, ',')
+		dst = append(jsondoc.AppendString(dst, s.props[i].Name), ':')
+		dst = r.vals[i].appendJSON(dst)
+	}
+	return append(dst, '}', '}', '\n')
+}

@@ -1,0 +1,21 @@
+//go:build unix
+
+package graph
+
+import (
+	"os"
+	"syscall"
+)
+
+func lockFile(f *os.File) error {
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX) //nolint:gosec // a descriptor fits
+		if err != syscall.EINTR {                          //nolint:errorlint // a bare errno
+			return err
+		}
+	}
+}
+
+func unlockFile(f *os.File) {
+	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) //nolint:gosec // a descriptor fits; closing unlocks, too
+}
