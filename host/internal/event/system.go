@@ -18,11 +18,6 @@ type System struct {
 	subs   map[uint64]*subscription
 }
 
-type subscription struct {
-	types []Type
-	ch    chan *Event
-}
-
 var _ Subscriber = (*System)(nil)
 
 // NewSystem returns a system whose subscribers' channels hold buffer events.
@@ -30,12 +25,46 @@ func NewSystem(buffer int, logger logrus.FieldLogger) *System {
 	return &System{buffer: buffer, logger: logger, subs: make(map[uint64]*subscription)}
 }
 
+// subscription is one subscriber's channel.
+type subscription struct {
+	types []Type
+	ch    chan *Event
+	gone  chan struct{} // closed when the subscriber leaves, so that senders stop waiting
+	mu    sync.RWMutex  // held for reading while sending: the channel is closed when nobody does
+}
+
+// send waits for room in the channel. It returns false if the subscriber left.
+func (s *subscription) send(e *Event) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	select {
+	case <-s.gone:
+		return false
+	default:
+	}
+	select {
+	case s.ch <- e:
+		return true
+	case <-s.gone:
+		return false
+	}
+}
+
+func (s *subscription) leave() {
+	close(s.gone)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.ch)
+}
+
 // Subscribe implements Subscriber. Without a type it never delivers anything.
 func (s *System) Subscribe(events ...Type) (uint64, <-chan *Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lastID++
-	sub := &subscription{types: slices.Clone(events), ch: make(chan *Event, s.buffer)}
+	sub := &subscription{
+		types: slices.Clone(events), ch: make(chan *Event, s.buffer), gone: make(chan struct{}),
+	}
 	s.subs[s.lastID] = sub
 	return s.lastID, sub.ch
 }
@@ -52,30 +81,36 @@ func (s *System) Wanted(t Type) bool {
 	return false
 }
 
+func (s *System) subscribers(t Type) []*subscription {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var found []*subscription
+	for _, sub := range s.subs {
+		if slices.Contains(sub.types, t) {
+			found = append(found, sub)
+		}
+	}
+	return found
+}
+
 // Emit sends the event to the subscribers of its type, blocking while a channel is full, and returns a function
 // that waits until all of them called Done or the context ends.
 func (s *System) Emit(event *Event) (wait func(context.Context) error) {
-	s.mu.RLock()
-	var receivers []*subscription
-	for _, sub := range s.subs {
-		if slices.Contains(sub.types, event.Type) {
-			receivers = append(receivers, sub)
-		}
-	}
+	receivers := s.subscribers(event.Type)
 	if len(receivers) == 0 {
-		s.mu.RUnlock()
 		return func(context.Context) error { return nil }
 	}
+	s.logger.WithField("event", event.Type.String()).Debug("Emitting an event")
 
 	var pending sync.WaitGroup
 	pending.Add(len(receivers))
 	for _, sub := range receivers {
 		// Each receiver may call Done once; a second call must not end the wait for another receiver.
-		once := sync.OnceFunc(pending.Done)
-		sub.ch <- &Event{Type: event.Type, Data: event.Data, Done: once}
+		done := sync.OnceFunc(pending.Done)
+		if !sub.send(&Event{Type: event.Type, Data: event.Data, Done: done}) {
+			done()
+		}
 	}
-	s.mu.RUnlock()
-
 	done := make(chan struct{})
 	go func() {
 		pending.Wait()
@@ -94,19 +129,21 @@ func (s *System) Emit(event *Event) (wait func(context.Context) error) {
 // Unsubscribe implements Subscriber.
 func (s *System) Unsubscribe(subID uint64) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if sub, ok := s.subs[subID]; ok {
-		close(sub.ch)
-		delete(s.subs, subID)
+	sub, ok := s.subs[subID]
+	delete(s.subs, subID)
+	s.mu.Unlock()
+	if ok {
+		sub.leave()
 	}
 }
 
 // UnsubscribeAll closes all channels.
 func (s *System) UnsubscribeAll() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	for id, sub := range s.subs {
-		close(sub.ch)
-		delete(s.subs, id)
+	subs := s.subs
+	s.subs = make(map[uint64]*subscription)
+	s.mu.Unlock()
+	for _, sub := range subs {
+		sub.leave()
 	}
 }
