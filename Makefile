@@ -13,15 +13,75 @@ export GOWORK := $(CURDIR)/go.work
 
 GO ?= go
 BIN := bin
+K6 := $(BIN)/k6
+# The race detector needs a C compiler; without one the tests run all the same.
+RACE := $(shell $(GO) env CGO_ENABLED 2>/dev/null | grep -q 1 && command -v "$$($(GO) env CC 2>/dev/null)" >/dev/null 2>&1 && echo -race)
+GOLANGCI_VERSION := v2.15.0
+GOLANGCI := $(BIN)/tools/golangci-lint-$(GOLANGCI_VERSION)
+# Where the tests' counts are added up: `make test COUNTS=file`.
+COUNTS ?=
+# The spike's preset: full or quick.
+SPIKE_PRESET ?= full
 
 .PHONY: help
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: ## Build bin/k6: the embedded host with the extension linked in
+build: ## Build bin/k6 (the embedded host with the extension) and bin/omnigraph-emulator
 	@mkdir -p $(BIN)
-	$(GO) build -o $(BIN)/k6 ./cmd/k6
+	$(GO) build -o $(BIN)/ ./cmd/...
+
+.PHONY: spike
+spike: build ## The main job: CLI against HTTP on a rig of its own, with a report (SPIKE_PRESET=full|quick)
+	@SPIKE_PRESET=$(SPIKE_PRESET) $(K6) x omnigraph rig run --rows 913 -- $(K6) run --no-usage-report scripts/spike.js
+
+.PHONY: test
+test: test-root test-host ## All tests that need Go alone (the real omnigraph too, where it is found)
+
+.PHONY: test-root
+test-root: build
+	@$(GO) run ./internal/tool/testcount -counts "$(COUNTS)" -- $(GO) test -json $(RACE) -timeout 10m ./...
+
+.PHONY: test-host
+test-host:
+	@cd host && $(GO) run ../internal/tool/testcount -counts "$(abspath $(COUNTS))" -- $(GO) test -json $(RACE) -timeout 10m ./...
+
+.PHONY: test-full
+test-full: test test-scripts test-types ## The same, and what needs other programs, which it installs itself
+
+.PHONY: test-scripts
+test-scripts: build ## Run test/*.test.js and the examples on bin/k6 against a rig
+	@internal/tool/run-scripts.sh "$(COUNTS)"
+
+.PHONY: test-types
+test-types: ## Check index.d.ts against scripts and examples with tsc
+	@internal/tool/check-types.sh "$(COUNTS)"
+
+.PHONY: lint
+lint: $(GOLANGCI) ## golangci-lint over both modules
+	$(GOLANGCI) run ./...
+	cd host && $(CURDIR)/$(GOLANGCI) run --config ../.golangci.yml ./...
+
+$(GOLANGCI):
+	@mkdir -p $(BIN)/tools
+	cd $(BIN)/tools && GOWORK=off GOFLAGS=-mod=mod GOBIN=$(CURDIR)/$(BIN)/tools $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+	@mv $(BIN)/tools/golangci-lint $@
+
+.PHONY: fmt
+fmt: ## Format all Go sources
+	@gofmt -w $$(git ls-files '*.go')
+
+.PHONY: bench
+bench: build ## Compare the module with k6/http, a raw loop and raw os/exec, interleaved; then the packages' benchmarks
+	@$(GO) build -o $(BIN)/bench ./bench
+	@$(BIN)/bench
+	@$(K6) x omnigraph rig run -- $(BIN)/bench -cli
+	@$(GO) test -run '^$$' -bench . -benchmem -benchtime 200ms ./omnigraph/... ./recorder/...
+
+.PHONY: size
+size: build ## Fail if the extension adds more than 10 MB to a k6 binary
+	@internal/tool/size.sh
 
 .PHONY: get
 get: ## Add or upgrade a dependency: make get PKG=module@version
@@ -32,3 +92,7 @@ get: ## Add or upgrade a dependency: make get PKG=module@version
 tidy: ## Make go.mod and go.sum match the sources, without asking for k6
 	@internal/tool/modfile.sh mod tidy
 	@cd host && GOWORK=off $(GO) mod tidy
+
+.PHONY: docs
+docs: ## Write the generated parts of docs/ and index.d.ts
+	@$(GO) run ./internal/tool/reference
