@@ -40,7 +40,8 @@ func CleanMessage(s string, secrets ...string) string {
 		return r
 	}, s)
 	s = buildPath.ReplaceAllString(s, "/src/")
-	s = Redact(s, secrets...)
+	// A secret that is half a character leaves the other half.
+	s = strings.ToValidUTF8(Redact(s, secrets...), "�")
 	s = strings.TrimSpace(s)
 	if len(s) > maxMessageBytes {
 		cut := maxMessageBytes

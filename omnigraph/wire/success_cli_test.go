@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
 )
 
 func TestParseSuccessOfTheRealCLI(t *testing.T) {
@@ -80,4 +81,30 @@ func TestCommitsOfTheRealCLIComeNewestFirst(t *testing.T) {
 	require.Nil(t, err)
 	require.Greater(t, got.RowCount, 3)
 	require.Regexp(t, `^\[\{"id":"`+got.Commit+`",`, got.Rows)
+}
+
+func FuzzParseSuccessOfTheCLI(f *testing.F) {
+	ops := Ops()
+	for _, run := range recordings(f) {
+		for i := range ops {
+			f.Add(i, run.Stdout)
+		}
+	}
+	f.Fuzz(func(t *testing.T, i int, doc string) {
+		op := &Operation{Op: ops[uint(i)%uint(len(ops))]}
+		got, err := ParseSuccess(op, doc)
+		switch {
+		case err != nil:
+			if err.Kind != KindProtocol || err.Message == "" || err.Indeterminate != op.MayWrite() {
+				t.Fatalf("%+v", err)
+			}
+			if got != (Success{}) {
+				t.Fatalf("a failure with an answer: %+v", got)
+			}
+		case got.Rows != "" && !gjson.Valid(got.Rows):
+			t.Fatalf("rows are no JSON: %q", got.Rows)
+		case got.Columns != "" && !gjson.Valid(got.Columns):
+			t.Fatalf("columns are no JSON: %q", got.Columns)
+		}
+	})
 }
