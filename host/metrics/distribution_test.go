@@ -33,30 +33,30 @@ func sinkOf(values ...float64) *TrendSink {
 
 func TestPercentilesAreExactHoweverManyValues(t *testing.T) {
 	t.Parallel()
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // reproducible on purpose
-	for name, next := range map[string]func(i int) float64{
-		"durations":           func(int) float64 { return D(time.Duration(random.ExpFloat64() * 5e6)) },
-		"few distinct values": func(int) float64 { return float64(random.IntN(7)) },
-		"arbitrary floats":    func(int) float64 { return random.NormFloat64() * 1e9 },
-		"both signs":          func(int) float64 { return float64(random.IntN(2000) - 1000) },
-		"extremes": func(int) float64 {
+	for name, next := range map[string]func(random *rand.Rand, i int) float64{
+		"durations":           func(random *rand.Rand, _ int) float64 { return D(time.Duration(random.ExpFloat64() * 5e6)) },
+		"few distinct values": func(random *rand.Rand, _ int) float64 { return float64(random.IntN(7)) },
+		"arbitrary floats":    func(random *rand.Rand, _ int) float64 { return random.NormFloat64() * 1e9 },
+		"both signs":          func(random *rand.Rand, _ int) float64 { return float64(random.IntN(2000) - 1000) },
+		"extremes": func(random *rand.Rand, _ int) float64 {
 			return []float64{-math.MaxFloat64, math.Inf(-1), 0, 5e-324, math.MaxFloat64, math.Inf(1)}[random.IntN(6)]
 		},
-		"durations, then others": func(i int) float64 {
+		"durations, then others": func(random *rand.Rand, i int) float64 {
 			if i < 30_000 {
 				return D(time.Duration(random.IntN(1e9)))
 			}
 			return random.Float64() * 1000
 		},
-		"ascending":  func(i int) float64 { return float64(i) },
-		"descending": func(i int) float64 { return -float64(i) },
+		"ascending":  func(_ *rand.Rand, i int) float64 { return float64(i) },
+		"descending": func(_ *rand.Rand, i int) float64 { return -float64(i) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // reproducible on purpose
 			sink := NewTrendSink()
 			var values []float64
 			for i := range 50_000 {
-				v := next(i)
+				v := next(random, i)
 				values = append(values, v)
 				sink.Add(Sample{Value: v})
 				if i%9973 == 0 { // in all states of merging
