@@ -28,15 +28,15 @@ func main() {
 
 // settings are the command's flags.
 type settings struct {
-	k6       string
-	rounds   int
-	seconds  int
-	clients  int
-	reads    int
-	pairs    int
-	asJSON   bool
-	stub     bool
-	cli      bool
+	k6      string
+	rounds  int
+	seconds int
+	clients int
+	reads   int
+	pairs   int
+	asJSON  bool
+	stub    bool
+	cli     bool
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {

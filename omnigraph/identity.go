@@ -43,7 +43,7 @@ func (mi *instance) scriptPath() string {
 	for _, arg := range os.Args[1:] {
 		switch filepath.Ext(arg) {
 		case ".js", ".ts", ".mjs", ".tar":
-			if info, err := os.Stat(arg); err == nil && info.Mode().IsRegular() {
+			if info, err := os.Stat(arg); err == nil && info.Mode().IsRegular() { //nolint:gosec // an argument of this process
 				return arg
 			}
 		}

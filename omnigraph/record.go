@@ -269,7 +269,7 @@ func countDataFiles(store string) *int64 {
 		}
 		n += int64(len(files))
 	}
-	if _, err := os.Stat(store); err != nil {
+	if _, err := os.Stat(store); err != nil { //nolint:gosec // the store that the user names
 		return nil
 	}
 	return &n

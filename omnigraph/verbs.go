@@ -64,10 +64,7 @@ func readText(a *arguments, inv *invocation) error {
 		return fmt.Errorf("%s: argument gq got %s; it takes the .gq source of a query", a.verb, describe(v))
 	}
 	p := inv.c.prepareText(text, v)
-	if p.problem != nil {
-		inv.problem = p.problem
-		return nil
-	}
+	inv.problem = p.problem
 	inv.op.Text, inv.op.TextJSON, inv.label = text, p.encoded, p.label
 	inv.header = p.single
 	return a.params(1, inv)

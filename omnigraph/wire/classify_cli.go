@@ -54,7 +54,7 @@ func ClassifyExit(x Exit, write bool, secrets ...string) *Error {
 	if e.Message == "" {
 		e.Message = "the CLI ended with exit code " + strconv.Itoa(x.Code) + " and said nothing"
 	}
-	e.settle(write)
+	_ = e.settle(write)
 	if report.neverSent() || e.Kind == KindCLIExit && x.Code == exitUsage {
 		// No connection was made, or the arguments were refused: nothing reached the server.
 		e.Indeterminate = false

@@ -116,13 +116,13 @@ func (c *counts) ended(e event, key string, output map[string]*strings.Builder, 
 	}
 	delete(output, key)
 	if e.Test == "" {
-		switch {
-		case e.Action == "fail":
+		switch e.Action {
+		case "fail":
 			if failures[e.Package] == 0 {
 				c.failed++
 			}
 			fmt.Fprintf(out, "FAIL  %s (%.1fs)\n%s", e.Package, e.Elapsed, unfinished(output, e.Package)+text)
-		case e.Action == "pass":
+		case "pass":
 			fmt.Fprintf(out, "ok    %s (%.1fs)\n", e.Package, e.Elapsed)
 		}
 		return
