@@ -55,7 +55,7 @@ func loadTest(ctx context.Context, gs *state.GlobalState, path string, flags *te
 	if err != nil {
 		return nil, err
 	}
-	source, files, err := readSource(gs, path)
+	source, files, err := readSource(ctx, gs, path)
 	if err != nil {
 		return nil, err
 	}
