@@ -173,7 +173,7 @@ func (ess *ExecutionSegmentSequence) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// UnmarshalJSON reads the text form, or a list of the segments' text forms.
+// UnmarshalJSON reads the text form.
 func (ess *ExecutionSegmentSequence) UnmarshalJSON(data []byte) error {
 	var text string
 	if err := json.Unmarshal(data, &text); err != nil {

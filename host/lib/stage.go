@@ -1,6 +1,7 @@
 package lib
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -59,5 +60,5 @@ func (s Stage) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads the object form.
 func (s *Stage) UnmarshalJSON(data []byte) error {
 	type object Stage
-	return StrictJSONUnmarshal(data, (*object)(s))
+	return json.Unmarshal(data, (*object)(s))
 }

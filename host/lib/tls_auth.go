@@ -3,6 +3,7 @@ package lib
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -31,7 +32,7 @@ type TLSAuth struct {
 
 // UnmarshalJSON reads the fields and checks the certificate.
 func (c *TLSAuth) UnmarshalJSON(data []byte) error {
-	if err := StrictJSONUnmarshal(data, &c.TLSAuthFields); err != nil {
+	if err := json.Unmarshal(data, &c.TLSAuthFields); err != nil {
 		return err
 	}
 	_, err := c.Certificate()

@@ -61,5 +61,5 @@ func (v *TLSVersions) UnmarshalJSON(data []byte) error {
 		return nil
 	}
 	type object TLSVersions
-	return StrictJSONUnmarshal(data, (*object)(v))
+	return json.Unmarshal(data, (*object)(v))
 }

@@ -53,9 +53,7 @@ func (c *DNSConfig) UnmarshalJSON(data []byte) error {
 		loose["ttl"] = json.RawMessage(`"` + string(ttl) + `"`)
 		data, _ = json.Marshal(loose) //nolint:errchkjson // raw messages that were just parsed
 	}
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&fields); err != nil {
+	if err := json.Unmarshal(data, &fields); err != nil {
 		return err
 	}
 	if err := checkTTL(fields.TTL); err != nil {
