@@ -27,8 +27,7 @@ func readSource(
 		if err != nil {
 			return nil, nil, fmt.Errorf("could not read the script from standard input: %w", err)
 		}
-		dir := loader.DirURL(pwd)
-		return &loader.Source{URL: loader.StdinURL(dir), PWD: dir, Data: data}, files, nil
+		return &loader.Source{URL: loader.StdinURL(), PWD: loader.DirURL(pwd), Data: data}, files, nil
 	}
 	u := loader.FileURL(fsext.Abs(pwd, argument))
 	if strings.Contains(argument, "://") {

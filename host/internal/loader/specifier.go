@@ -10,10 +10,9 @@ import (
 	"strings"
 )
 
-// StdinURL is the address given to a script that came from standard input.
-func StdinURL(pwd *url.URL) *url.URL {
-	return pwd.JoinPath("-")
-}
+// StdinURL is the address given to a script that came from standard input. It lies in no folder of the user's, so
+// what it imports is looked for at the root.
+func StdinURL() *url.URL { return &url.URL{Scheme: "file", Path: "/-"} }
 
 // FileURL returns the file:// URL of an absolute path of this system.
 func FileURL(absolute string) *url.URL {
