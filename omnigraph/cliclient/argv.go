@@ -1,10 +1,10 @@
 package cliclient
 
 import (
-	"bytes"
-	"cmp"
 	"strconv"
 	"strings"
+
+	"github.com/tidwall/gjson"
 
 	"github.com/mitodl/xk6-omnigraph/omnigraph/wire"
 )
@@ -18,6 +18,9 @@ const (
 	commandQuery  = "query"
 	commandMutate = "mutate"
 )
+
+// modeOverwrite is the load that needs the CLI's consent.
+const modeOverwrite = "overwrite"
 
 // arguments builds the argument list of one operation and collects what is wrong with it. Long values become files.
 type arguments struct {
@@ -142,7 +145,10 @@ func (a *arguments) stored(c *Client, op *wire.Operation) {
 func (a *arguments) selection(c *Client, op *wire.Operation) {
 	switch {
 	case len(op.Params) == 0:
-	case len(op.Params) > inlineBytes || bytes.IndexByte(op.Params, 0) >= 0:
+	case !gjson.ValidBytes(op.Params):
+		// The CLI's own words for this are those that it also has for a broken answer.
+		a.bad("params: not valid JSON")
+	case len(op.Params) > inlineBytes:
 		a.file("--params-file", "params.json", op.Params)
 	default:
 		a.value("--params", "--params", string(op.Params))
@@ -167,12 +173,17 @@ func (a *arguments) load(c *Client, op *wire.Operation) {
 	default:
 		a.file("--data", "data.jsonl", op.Data)
 	}
-	a.option("--mode", "mode", cmp.Or(op.Mode, "append"))
+	switch op.Mode {
+	case "append", "merge", modeOverwrite:
+		a.add("--mode", op.Mode)
+	default:
+		a.bad("mode: got %q, takes append, merge or overwrite", op.Mode)
+	}
 	a.target(c, op)
 	a.option("--branch", "branch", op.Branch)
 	a.option("--from", "from", op.From)
-	if op.Mode == "overwrite" {
-		a.add("--yes")
+	if op.Mode == modeOverwrite {
+		a.add("--yes") // Nobody is there to be asked.
 	}
 	a.finish(c, "--json", "--quiet")
 }

@@ -54,6 +54,7 @@ func TestWhateverTheCLIDoesHasAnErrorKind(t *testing.T) {
 		{name: "exits 4", mode: "document", arg: `4 {"error":"precondition failed on branch 'main': expected head 'a' but current is b","precondition_failure":{"expected":"a","actual":"b"}}`, kind: wire.KindPreconditionFailed, exitCode: 4, message: "expected head 'a'"},
 		{name: "exits 75", mode: "report", arg: "75 actor in-flight count cap 16 exceeded", kind: wire.KindAdmissionCapped, exitCode: 75, message: "cap 16", retryable: true},
 		{name: "prints an error document on stdout", mode: "document", arg: `1 {"error":"stale view of 'node:Memory': expected 545","code":"conflict","manifest_conflict":{"table_key":"node:Memory"}}`, kind: wire.KindConflictStale, exitCode: 1, message: "stale view", retryable: true},
+		{name: "reports at length", mode: "long-report", arg: "policy denied action 'change'", kind: wire.KindForbidden, exitCode: 1, message: "policy denied"},
 		{name: "quotes the token", mode: "report", arg: "1 invalid header Bearer token-of-the-test", kind: wire.KindCLIExit, exitCode: 1, message: "[redacted]", writeUnknown: true},
 	}
 	for _, test := range tests {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -31,8 +32,9 @@ func New(config Config) (*Client, error) {
 		return nil, err
 	}
 	config.Bin = cmp.Or(config.Bin, DefaultBin)
+	config.Server = normalServer(config.Server)
 	config.MaxOutputBytes = cmp.Or(config.MaxOutputBytes, DefaultMaxOutputBytes)
-	return &Client{config: config, env: config.environment(processEnvironment()), secrets: config.secrets()}, nil
+	return &Client{config: config, env: config.environment(os.Environ()), secrets: config.secrets()}, nil
 }
 
 // Do runs one operation in one process and never returns nil. The operation's timeout bounds the attempt from having a

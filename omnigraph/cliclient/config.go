@@ -87,6 +87,15 @@ func (c *Config) validate() error {
 	return nil
 }
 
+// normalServer is the address as the CLI takes it: it knows schemes in lower case only and adds the path by itself.
+func normalServer(server string) string {
+	scheme, rest, ok := strings.Cut(server, "://")
+	if !ok {
+		return server
+	}
+	return strings.ToLower(scheme) + "://" + strings.TrimRight(rest, "/")
+}
+
 func validateServer(server string) error {
 	if server == "" {
 		return nil

@@ -53,3 +53,15 @@ func TestNewNamesTheWrongField(t *testing.T) {
 		})
 	}
 }
+
+func TestServerAddressAsTheCLITakesIt(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[string]string{
+		"HTTP://Host:80/":     "http://Host:80",
+		"https://h/base/path": "https://h/base/path",
+		"http://h//":          "http://h",
+		"":                    "",
+	} {
+		require.Equal(t, want, clientFor(t, Config{Server: given}).config.Server)
+	}
+}

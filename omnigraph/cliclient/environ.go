@@ -2,7 +2,6 @@ package cliclient
 
 import (
 	"maps"
-	"os"
 	"slices"
 	"strings"
 )
@@ -27,6 +26,17 @@ var inherited = map[string]bool{
 	"RUST_LOG": true,
 	// What a program on Windows can't do without.
 	"SYSTEMROOT": true, "SystemRoot": true, "USERPROFILE": true, "PATHEXT": true,
+}
+
+// InheritedEnv lists the variables that a CLI process inherits, for the documentation; a name that ends with * is a
+// family. AWS_* is inherited only for an s3:// store.
+func InheritedEnv() []string {
+	names := slices.Collect(maps.Keys(inherited))
+	for _, prefix := range inheritedPrefixes("s3://") {
+		names = append(names, prefix+"*")
+	}
+	slices.Sort(names)
+	return names
 }
 
 // inheritedPrefixes are families of variables: the locale, and for s3:// stores the credentials.
@@ -84,5 +94,3 @@ func (c *Config) secrets() []string {
 	}
 	return secrets
 }
-
-func processEnvironment() []string { return os.Environ() }

@@ -67,3 +67,15 @@ func TestSecretsOfTheEnvironmentAreMasked(t *testing.T) {
 	require.Equal(t, wire.KindCLIExit, out.Err.Kind)
 	require.Contains(t, out.Err.Message, "the proxy said [redacted]")
 }
+
+func TestInheritedEnvIsSortedAndNamesFamilies(t *testing.T) {
+	t.Parallel()
+	names := InheritedEnv()
+	require.True(t, slices.IsSorted(names))
+	require.Contains(t, names, "LC_*")
+	require.Contains(t, names, "AWS_*")
+	require.Contains(t, names, "PATH")
+	for _, name := range names {
+		require.False(t, strings.HasPrefix(name, "OMNIGRAPH_"), name)
+	}
+}

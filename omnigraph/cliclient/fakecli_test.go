@@ -88,6 +88,10 @@ func fakeCLI(mode string) int {
 		fmt.Fprintf(os.Stderr, reportText, message)
 		n, _ := strconv.Atoi(code)
 		return n
+	case "long-report":
+		fmt.Fprintf(os.Stderr, reportText, os.Getenv(fakeArg))
+		_, _ = io.Copy(os.Stderr, io.LimitReader(endless{}, 3<<20))
+		return 1
 	case "document":
 		code, doc, _ := strings.Cut(os.Getenv(fakeArg), " ")
 		fmt.Println(doc)

@@ -89,6 +89,10 @@ func TestEveryOperationOnTheRealServer(t *testing.T) {
 		out := succeed(t, c, wire.Operation{Op: wire.OpQuery, Text: readText + "\n" + countText, Name: "n"})
 		require.JSONEq(t, count(t), out.Success.Rows)
 	})
+	t.Run("address in another spelling", func(t *testing.T) {
+		other := realClient(t, r, func(c *Config) { c.Server = "HTTP" + strings.TrimPrefix(r.URL, "http") + "/" })
+		require.JSONEq(t, count(t), succeed(t, other, wire.Operation{Op: wire.OpQuery, Text: countText}).Success.Rows)
+	})
 	t.Run("invoke", func(t *testing.T) {
 		slug := json.RawMessage(`{"slug":"nobody"}`)
 		out := succeed(t, c, wire.Operation{Op: wire.OpInvoke, Name: "get_memory", Params: slug, Mutation: &no})
