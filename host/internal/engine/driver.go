@@ -26,12 +26,12 @@ func newDriver(s *scenario) (driver, error) {
 	case *executor.ConstantArrivalRateConfig:
 		return &arrivals{
 			scenario: s, schedule: c.GetArrivals(), d: c.Duration.TimeDuration(),
-			preAllocated: c.GetPreAllocatedVUs(tuple), max: c.GetMaxVUs(tuple),
+			preAllocated: c.GetPreAllocatedVUs(tuple), max: c.GetMaxVUs(tuple), freed: make(chan struct{}, 1),
 		}, nil
 	case *executor.RampingArrivalRateConfig:
 		return &arrivals{
 			scenario: s, schedule: c.GetArrivals(), d: c.GetDuration(),
-			preAllocated: c.GetPreAllocatedVUs(tuple), max: c.GetMaxVUs(tuple),
+			preAllocated: c.GetPreAllocatedVUs(tuple), max: c.GetMaxVUs(tuple), freed: make(chan struct{}, 1),
 		}, nil
 	default:
 		return nil, fmt.Errorf("scenario %s: there is no way to run a %s executor", s.config.GetName(), s.config.GetType())

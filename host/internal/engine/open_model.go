@@ -20,7 +20,17 @@ type arrivals struct {
 
 	vus  atomic.Int64 // that the scenario has
 	idle atomic.Int64 // of these, waiting for an iteration; whoever takes one off may send one start
+
+	waiting atomic.Bool   // for an idle VU
+	freed   chan struct{} // tells that there is one, if somebody waits
 }
+
+// The whole process may get no processor for a while. Starts that were overdue by more than stall when it woke up
+// may wait for a VU for up to catchUp from then: had there been a processor, the VUs would have been free in time.
+const (
+	stall   = time.Millisecond
+	catchUp = 10 * time.Millisecond
+)
 
 func (d *arrivals) duration() time.Duration { return d.d }
 
@@ -34,14 +44,14 @@ func (d *arrivals) run(regular, hard context.Context) {
 	more := make(chan struct{}, d.max)
 	work := func(vu ActiveVU, release func()) {
 		d.vus.Add(1)
-		d.idle.Add(1)
+		d.free()
 		wg.Go(func() {
 			defer release()
 			for range starts {
 				if !d.iterate(hard, vu) {
 					return
 				}
-				d.idle.Add(1)
+				d.free()
 			}
 		})
 	}
@@ -74,22 +84,25 @@ func (d *arrivals) startOnSchedule(hard context.Context, began time.Time, starts
 	defer timer.Stop()
 	tuple := d.engine.exec.ExecutionTuple
 	asked, warned := d.preAllocated, false
+	awake := time.Now()
 	for i := uint64(0); ; i++ {
 		at, ok := d.schedule.Start(int64(tuple.Global(i))) //nolint:gosec // iterations stay far below 2^63
 		if !ok {
 			return
 		}
-		if wait := time.Until(began.Add(at)); wait > 0 {
+		due := began.Add(at)
+		if wait := time.Until(due); wait > 0 {
 			timer.Reset(wait)
 			select {
 			case <-timer.C:
 			case <-hard.Done():
 				return
 			}
+			awake = time.Now()
 		} else if hard.Err() != nil {
 			return
 		}
-		if d.takeIdle() {
+		if d.takeIdle() || awake.Sub(due) > stall && d.waitIdle(hard, timer, awake.Add(catchUp)) {
 			starts <- struct{}{}
 			continue
 		}
@@ -113,6 +126,37 @@ func (d *arrivals) takeIdle() bool {
 		}
 		if d.idle.CompareAndSwap(n, n-1) {
 			return true
+		}
+	}
+}
+
+// free counts a VU as idle.
+func (d *arrivals) free() {
+	d.idle.Add(1)
+	if d.waiting.Load() {
+		select {
+		case d.freed <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// waitIdle waits for an idle VU and takes it off, until the deadline.
+func (d *arrivals) waitIdle(hard context.Context, timer *time.Timer, deadline time.Time) bool {
+	d.waiting.Store(true)
+	defer d.waiting.Store(false)
+	timer.Reset(time.Until(deadline))
+	defer timer.Stop()
+	for {
+		if d.takeIdle() {
+			return true
+		}
+		select {
+		case <-d.freed:
+		case <-timer.C:
+			return d.takeIdle()
+		case <-hard.Done():
+			return false
 		}
 	}
 }
