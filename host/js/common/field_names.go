@@ -56,7 +56,9 @@ var wholeWords = map[string]string{
 type FieldNameMapper struct{}
 
 // FieldName is the function FieldName.
-func (FieldNameMapper) FieldName(t reflect.Type, f reflect.StructField) string { return FieldName(t, f) }
+func (FieldNameMapper) FieldName(t reflect.Type, f reflect.StructField) string {
+	return FieldName(t, f)
+}
 
 // MethodName is the function MethodName.
 func (FieldNameMapper) MethodName(t reflect.Type, m reflect.Method) string { return MethodName(t, m) }
