@@ -104,13 +104,13 @@ func fits(typ string, v gjson.Result) bool {
 	case "Bool":
 		return v.Type == gjson.True || v.Type == gjson.False
 	case "I32":
-		return fitsInteger(v, math.MinInt32, math.MaxInt32, 32)
+		return fitsInteger(v, 32, true)
 	case "U32":
-		return fitsInteger(v, 0, math.MaxUint32, 33)
+		return fitsInteger(v, 32, false)
 	case "I64":
-		return fitsInteger(v, math.MinInt64, math.MaxInt64, 64)
+		return fitsInteger(v, 64, true)
 	case "U64":
-		return fitsInteger(v, 0, math.MaxUint64, 64)
+		return fitsInteger(v, 64, false)
 	case "F32", "F64":
 		if v.Type == gjson.String {
 			_, err := strconv.ParseFloat(v.Str, 64)
@@ -122,18 +122,21 @@ func fits(typ string, v gjson.Result) bool {
 }
 
 // fitsInteger takes a whole number, also as a string: the server reads both, and JSON numbers lose digits beyond 2^53.
-func fitsInteger(v gjson.Result, low, high float64, bits int) bool {
+func fitsInteger(v gjson.Result, bits int, signed bool) bool {
 	switch v.Type {
 	case gjson.Number:
-		return v.Num == math.Trunc(v.Num) && v.Num >= low && v.Num <= high
+		low, high := 0.0, math.Ldexp(1, bits)
+		if signed {
+			low, high = -math.Ldexp(1, bits-1), math.Ldexp(1, bits-1)
+		}
+		return v.Num == math.Trunc(v.Num) && v.Num >= low && v.Num < high
 	case gjson.String:
-		if _, err := strconv.ParseInt(v.Str, 10, bits); err == nil {
-			return true
+		var err error
+		if signed {
+			_, err = strconv.ParseInt(v.Str, 10, bits)
+		} else {
+			_, err = strconv.ParseUint(v.Str, 10, bits)
 		}
-		if low < 0 {
-			return false
-		}
-		_, err := strconv.ParseUint(v.Str, 10, bits)
 		return err == nil
 	}
 	return false

@@ -3,6 +3,7 @@ package wire
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -135,7 +136,7 @@ func scanFields(root gjson.Result) fields {
 }
 
 func (f *fields) rows(s *Success) string {
-	if f.rowCount.Type != gjson.Number {
+	if !isCount(f.rowCount) {
 		return "has no row_count"
 	}
 	if !f.rowArray.IsArray() {
@@ -151,7 +152,7 @@ func (f *fields) rows(s *Success) string {
 }
 
 func (f *fields) mutation(s *Success) string {
-	if f.affectedNodes.Type != gjson.Number || f.affectedEdges.Type != gjson.Number {
+	if !isCount(f.affectedNodes) || !isCount(f.affectedEdges) {
 		return "has no affected_nodes and affected_edges"
 	}
 	s.Mutation = true
@@ -161,6 +162,19 @@ func (f *fields) mutation(s *Success) string {
 		s.Commit = f.commit.Get("graph_commit_id").String()
 	}
 	return ""
+}
+
+// isCount takes a whole number that is not negative and that fits; a count is nothing else.
+func isCount(v gjson.Result) bool {
+	return v.Type == gjson.Number && v.Num >= 0 && v.Num <= math.MaxInt32 && v.Num == math.Trunc(v.Num)
+}
+
+// count reads a count; what is none counts as 0.
+func count(v gjson.Result) int {
+	if !isCount(v) {
+		return 0
+	}
+	return int(v.Num)
 }
 
 func need(root gjson.Result, field string, typ gjson.Type) string {
@@ -200,7 +214,7 @@ func parseLoad(root gjson.Result, s *Success) string {
 	switch {
 	case root.Get("tables").IsArray():
 		root.Get("tables").ForEach(func(_, t gjson.Result) bool {
-			n := int(t.Get("rows_loaded").Int())
+			n := count(t.Get("rows_loaded"))
 			if strings.HasPrefix(t.Get("table_key").String(), "edge:") {
 				s.AffectedEdges += n
 			} else {
@@ -210,14 +224,14 @@ func parseLoad(root gjson.Result, s *Success) string {
 		})
 	case root.Get("nodes").IsArray() || root.Get("edges").IsArray():
 		for _, n := range root.Get("nodes.#.entities_loaded").Array() {
-			s.AffectedNodes += int(n.Int())
+			s.AffectedNodes += count(n)
 		}
 		for _, n := range root.Get("edges.#.entities_loaded").Array() {
-			s.AffectedEdges += int(n.Int())
+			s.AffectedEdges += count(n)
 		}
-	case root.Get("nodes_loaded").Type == gjson.Number:
-		s.AffectedNodes = int(root.Get("nodes_loaded").Int())
-		s.AffectedEdges = int(root.Get("edges_loaded").Int())
+	case isCount(root.Get("nodes_loaded")):
+		s.AffectedNodes = count(root.Get("nodes_loaded"))
+		s.AffectedEdges = count(root.Get("edges_loaded"))
 	default:
 		return "does not say how many rows were loaded"
 	}
