@@ -10,14 +10,16 @@ import (
 	"go.k6.io/k6/v2/ext"
 	"go.k6.io/k6/v2/internal/output/csv"
 	"go.k6.io/k6/v2/internal/output/json"
+	"go.k6.io/k6/v2/internal/output/remotewrite"
 	"go.k6.io/k6/v2/output"
 )
 
 // outputConstructors are the outputs of this host and of the extensions that are linked in.
 func outputConstructors() map[string]output.Constructor {
 	constructors := map[string]output.Constructor{
-		"json": json.New,
-		"csv":  csv.New,
+		"json":                       json.New,
+		"csv":                        csv.New,
+		"experimental-prometheus-rw": remotewrite.New,
 	}
 	for name, extension := range ext.Get(ext.OutputExtension) {
 		if constructor, ok := extension.Module.(output.Constructor); ok {
