@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -10,6 +11,7 @@ import (
 
 	"go.k6.io/k6/v2/internal/build"
 	"go.k6.io/k6/v2/internal/engine"
+	"go.k6.io/k6/v2/internal/runner"
 	"go.k6.io/k6/v2/internal/summary"
 	"go.k6.io/k6/v2/lib/fsext"
 )
@@ -24,6 +26,8 @@ func (r *run) summarize(ctx context.Context, e *engine.Engine) {
 		Mode:        r.mode,
 		Metrics:     r.test.pre.Registry.All(),
 		Root:        r.state.GroupSummary.Root(),
+		Checks:      r.state.GroupSummary.Checks(),
+		Checks:      r.state.GroupSummary.Checks(),
 		Scopes:      r.scopes,
 		Duration:    e.ExecutionState().GetCurrentTestRunDuration(),
 		TrendStats:  r.config.SummaryTrendStats,
@@ -50,7 +54,7 @@ func (r *run) summarize(ctx context.Context, e *engine.Engine) {
 	if err != nil {
 		logError(r.gs, err)
 	}
-	if err != nil || results == nil {
+	if results == nil {
 		r.printSummary(s)
 	} else {
 		r.writeResults(results)

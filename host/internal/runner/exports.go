@@ -25,6 +25,12 @@ var errNoFunctions = errors.New("no exported functions in script")
 type exports struct {
 	functions map[string]sobek.Callable
 	options   sobek.Value // nil if there are none
+	// badSummary says that handleSummary is exported but no function, which is told when it would be called.
+	badSummary bool
+	// badSummary says that handleSummary is something else than a function.
+	badSummary bool
+	// badSummary says that handleSummary is exported but no function, which only the summary stumbles over.
+	badSummary bool
 }
 
 func readExports(rt *sobek.Runtime, obj *sobek.Object) (*exports, error) {
@@ -40,7 +46,9 @@ func readExports(rt *sobek.Runtime, obj *sobek.Object) (*exports, error) {
 			switch name {
 			case optionsName:
 				e.options = value
-			case setupName, teardownName, handleSummaryName:
+			case handleSummaryName:
+				e.badSummary = !common.IsNullish(value)
+			case setupName, teardownName:
 				if !common.IsNullish(value) {
 					err = errors.Join(err, fmt.Errorf("exported '%s' must be a function", name))
 				}

@@ -122,29 +122,44 @@ func (r *Runner) HandleSummary(ctx context.Context, data []byte) (map[string]io.
 		}
 		return value, err
 	}
-	var results map[string]io.Reader
 	value, err := r.runOnce(ctx, out, once{
 		name: handleSummaryName, option: "handleSummaryTimeout", exitCode: exitcodes.GenericTimeout,
 		timeout: timeoutOr(r.options.HandleSummaryTimeout.TimeDuration(), r.options.HandleSummaryTimeout.Valid,
 			defaultSummaryTimeout),
 	}, argument)
+	if errors.Is(err, errBadSummary) {
+		return map[string]io.Reader{}, err
+	}
 	if err != nil || value == nil || !value.ToBoolean() {
 		return nil, err
 	}
+	return summaryResults(value)
+}
+
+var errBadSummary = errors.New("handleSummary must be a function")
+
+// summaryResults takes what handleSummary returned apart. If a part of it can't be written, nothing is.
+func summaryResults(value sobek.Value) (map[string]io.Reader, error) {
+	nothing := make(map[string]io.Reader)
 	obj, ok := value.(*sobek.Object)
 	if !ok {
-		return nil, errors.New("handleSummary() has to return an object of destinations and their contents")
+		return nothing, fmt.Errorf("handleSummary() should return a map of destinations to contents, not %s", value)
 	}
-	results = make(map[string]io.Reader)
+	results := make(map[string]io.Reader)
+	var err error
 	for _, key := range obj.Keys() {
-		content, convErr := common.ToBytes(obj.Get(key).Export())
-		if convErr != nil {
-			err = errors.Join(err, fmt.Errorf("handleSummary() returned for %q something that can't be written: %w", key, convErr))
+		content, badContent := common.ToBytes(obj.Get(key).Export())
+		if badContent != nil {
+			err = errors.Join(err, fmt.Errorf(
+				"error handling summary object %s: it has to be a string or ArrayBuffer: %w", key, badContent))
 			continue
 		}
 		results[key] = bytes.NewReader(bytes.Clone(content))
 	}
-	return results, err
+	if err != nil {
+		return nothing, err
+	}
+	return results, nil
 }
 
 // runOnce runs the function in a new VU and returns its result, awaited. The VU is made even if there is no such
@@ -162,7 +177,13 @@ func (r *Runner) runOnce(
 		return nil, err
 	}
 	defer vu.transport.CloseIdleConnections()
+	if what.name == handleSummaryName && vu.script.exports.badSummary {
+		return nil, errBadSummary
+	}
 	fn := vu.script.exports.functions[what.name]
+	if what.name == handleSummaryName && vu.script.exports.badSummary {
+		return nil, &SummaryResultError{errors.New("exported identifier handleSummary must be a function")}
+	}
 	if fn == nil {
 		return nil, nil //nolint:nilnil // no function, no result
 	}
