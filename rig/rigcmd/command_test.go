@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -24,15 +26,45 @@ import (
 const asProgram = "RIGCMD_TEST_PROGRAM"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) == "" {
+	switch os.Getenv(asProgram) {
+	case "":
 		goleak.VerifyTestMain(m)
 
 		return
+	case "counter":
+		os.Exit(countInterrupts())
 	}
 
 	cmd := rigcmd.Command(rigcmd.Config{})
 	cmd.SetArgs(os.Args[1:])
 	os.Exit(exitCode(cmd.ExecuteContext(context.Background())))
+}
+
+// countInterrupts is the command that a terminal's test runs: it tells each SIGINT, and with SIGTERM exits with 40
+// plus their number. (A shell's trap may take two signals for one.)
+func countInterrupts() int {
+	ch := make(chan os.Signal, 16)
+	signal.Notify(ch, syscall.SIGINT, syscall.SIGTERM)
+
+	state, err := os.ReadFile(filepath.Join(os.Getenv("OMNIGRAPH_RIG"), "server.json"))
+	if err != nil {
+		return 1
+	}
+
+	var server struct{ PID int }
+	if err := json.Unmarshal(state, &server); err != nil {
+		return 1
+	}
+
+	fmt.Println("ready", server.PID)
+
+	for n := 0; ; n++ {
+		if sig := <-ch; sig == syscall.SIGTERM {
+			return 40 + n
+		}
+
+		fmt.Println("interrupted")
+	}
 }
 
 // exitCode is what k6 makes of a command's error, which it also prints.

@@ -49,10 +49,11 @@ func TestCtrlCOnATerminalReachesTheCommandOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	cmd := exec.CommandContext(t.Context(), self, "run", "--rows", "5", "--", "sh", "-c", //nolint:gosec // this test
-		`n=0; trap 'n=$((n+1)); echo interrupted' INT; trap 'exit $((40+n))' TERM
-test -t 0 && test -t 1 && echo "ready $(tr -d '\n' < "$OMNIGRAPH_RIG/server.json" | sed 's/.*"pid": *\([0-9]*\).*/\1/')"
-while :; do sleep 0.05; done`)
+	// The command is in the terminal's foreground: it may read from it, and Ctrl-Z stops it.
+	foreground := "read -r _ _ _ _ group _ _ foreground _ < /proc/$$/stat; test $group = $foreground"
+
+	cmd := exec.CommandContext(t.Context(), self, "run", "--rows", "5", "--", //nolint:gosec // this test
+		"sh", "-c", foreground+" && test -t 0 && test -t 1 && exec env "+asProgram+`=counter "$0"`, self)
 	cmd.Env = append(realEnv(t), asProgram+"=1", "TMPDIR="+t.TempDir())
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
