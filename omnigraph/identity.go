@@ -29,6 +29,9 @@ func versions() (k6, extension string) {
 				if d.Replace != nil {
 					return d.Version + " (replaced)"
 				}
+				if d.Version == "(devel)" && path == k6Path {
+					return "embedded host"
+				}
 				return d.Version
 			}
 		}

@@ -44,7 +44,7 @@ func readSummary(data gjson.Result) (*summaryFacts, error) {
 		})
 		return true
 	})
-	f.text = metricsText(list)
+	f.text = metricsText(list, data.Get("options.summaryTrendStats").Array())
 	return f, nil
 }
 
@@ -63,7 +63,7 @@ func scenarioOf(name string) (base, scenario string) {
 
 // metricsText shows k6's metrics, each with its sub-metrics below it and its thresholds marked. k6 prints no summary
 // of its own once handleSummary returns something.
-func metricsText(list gjson.Result) string {
+func metricsText(list gjson.Result, stats []gjson.Result) string {
 	var names []string
 	metrics := map[string]gjson.Result{}
 	list.ForEach(func(name, metric gjson.Result) bool {
@@ -91,7 +91,7 @@ func metricsText(list gjson.Result) string {
 	var b strings.Builder
 	for i, name := range names {
 		m := metrics[name]
-		fmt.Fprintf(&b, "    %s%s: %s\n", labels[i], strings.Repeat(".", width+3-len([]rune(labels[i]))), valuesText(m))
+		fmt.Fprintf(&b, "    %s%s: %s\n", labels[i], strings.Repeat(".", width+3-len([]rune(labels[i]))), valuesText(m, stats))
 		m.Get("thresholds").ForEach(func(expression, result gjson.Result) bool {
 			mark := "✓"
 			if !result.Get("ok").Bool() {
@@ -104,7 +104,7 @@ func metricsText(list gjson.Result) string {
 	return b.String()
 }
 
-func valuesText(m gjson.Result) string {
+func valuesText(m gjson.Result, stats []gjson.Result) string {
 	contains := m.Get("contains").String()
 	v := m.Get("values")
 	switch m.Get("type").String() {
@@ -116,20 +116,30 @@ func valuesText(m gjson.Result) string {
 		passes, fails := v.Get("passes").Int(), v.Get("fails").Int()
 		return fmt.Sprintf("%.2f%%  %d out of %d", 100*v.Get("rate").Float(), passes, passes+fails)
 	}
-	var parts []string
+	values := map[string]float64{}
 	v.ForEach(func(stat, value gjson.Result) bool {
-		if stat.String() == "count" {
-			parts = append(parts, "count="+number(value.Float(), "default"))
-		} else {
-			parts = append(parts, stat.String()+"="+number(value.Float(), contains))
-		}
+		values[stat.String()] = value.Float()
 		return true
 	})
+	var parts []string
+	for _, stat := range stats {
+		value, ok := values[stat.String()]
+		switch {
+		case !ok:
+		case stat.String() == "count":
+			parts = append(parts, "count="+number(value, "default"))
+		default:
+			parts = append(parts, stat.String()+"="+number(value, contains))
+		}
+	}
 	return strings.Join(parts, " ")
 }
 
 // number writes a value in the unit of its metric: milliseconds as a time, bytes in powers of 1000.
 func number(v float64, contains string) string {
+	if v < 0 {
+		return "-" + number(-v, contains)
+	}
 	switch contains {
 	case "time":
 		switch {

@@ -162,15 +162,28 @@ func TestNothingOfACallStaysOnDisk(t *testing.T) {
 	}
 	missing := fake(t, "answer", func(c *Config) { c.Bin = filepath.Join(dir, "missing") })
 	require.Equal(t, wire.KindSpawnFailed, missing.Do(t.Context(), long).Err.Kind)
-	entries, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	require.Empty(t, entries)
+	require.Empty(t, leftovers(t, dir))
+}
+
+// leftovers are the files of calls of this process that are still there.
+func leftovers(t testing.TB, tempDir string) []string {
+	t.Helper()
+	var found []string
+	for _, pattern := range []string{filepath.Join(homeParent, homePattern), filepath.Join(tempDir, "*")} {
+		names, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		found = append(found, names...)
+	}
+	return found
 }
 
 func TestTempFolderThatCannotBeWritten(t *testing.T) {
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "missing"))
-	out := fake(t, "answer").Do(t.Context(), singleWrite())
+	op := singleWrite()
+	op.Text += strings.Repeat(" ", inlineBytes)
+	out := fake(t, "answer").Do(t.Context(), op)
 	require.Equal(t, wire.KindSpawnFailed, out.Err.Kind)
-	require.Contains(t, out.Err.Message, "making an empty configuration folder")
+	require.Contains(t, out.Err.Message, "making a folder for long arguments")
 	require.False(t, out.Err.Indeterminate)
+	require.Empty(t, leftovers(t, os.TempDir()))
 }

@@ -27,14 +27,27 @@ func driver(mode string) int {
 		inner.Env[fakeMode], inner.Env[fakePIDs] = "hang", os.Getenv(fakeArg)
 		return drive(inner, 4, 0, farTooLong)
 	case "driver-few-files":
-		limit, err := strconv.ParseUint(os.Getenv(fakeArg), 10, 64)
-		if err != nil || syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: limit, Max: limit}) != nil {
+		limit, err := strconv.Atoi(os.Getenv(fakeArg))
+		if err != nil || limitFiles(limit) != nil {
 			return 1
 		}
 		inner.Env[fakeMode] = "answer"
 		return drive(inner, 100, 3, time.Minute)
 	}
 	return 64
+}
+
+// limitFiles sets this process's limit of open files, whose type differs between systems.
+func limitFiles(n int) error {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return err
+	}
+	limit.Cur = 0
+	for range n {
+		limit.Cur++
+	}
+	return syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit)
 }
 
 // driven is what a driver prints: how often each error kind came, with one message of each.

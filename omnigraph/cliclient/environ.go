@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	envToken = "OMNIGRAPH_BEARER_TOKEN"
+	envToken = "OMNIGRAPH_BEARER_TOKEN" //nolint:gosec // the variable's name, not its value
 	envHome  = "OMNIGRAPH_HOME"
 )
 

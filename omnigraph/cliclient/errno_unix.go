@@ -39,7 +39,8 @@ func limitValue(resource int) string {
 	if err := unix.Getrlimit(resource, &limit); err != nil {
 		return ""
 	}
-	if uint64(limit.Cur) >= uint64(unix.RLIM_INFINITY)&(1<<63-1) {
+	// RLIM_INFINITY is the largest number of a type that is not the same everywhere.
+	if limit.Cur > 1<<62 {
 		return ", now unlimited"
 	}
 	return fmt.Sprintf(", now %d", limit.Cur)

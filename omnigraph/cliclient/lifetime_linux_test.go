@@ -233,9 +233,7 @@ esac
 	wg.Wait()
 	require.NoError(t, goleak.Find(), "goroutines")
 	require.Equal(t, before, openFiles(), "descriptors")
-	entries, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	require.Empty(t, entries, "temporary files")
+	require.Empty(t, leftovers(t, dir), "temporary files")
 	requireGone(t, awaitPIDs(pids, 400))
 	require.ErrorIs(t, noChild(), syscall.ECHILD, "children that nobody reaped")
 }

@@ -7,6 +7,12 @@ import (
 	"path/filepath"
 )
 
+// The names of what is made; the process's id tells whose they are, should it be killed.
+var (
+	homePattern  = fmt.Sprintf("omnigraph-home-%d-*", os.Getpid())
+	filesPattern = fmt.Sprintf("omnigraph-call-%d-*", os.Getpid())
+)
+
 // scratch is what one call keeps on disk: an empty configuration folder and the values too long for an argument, all
 // readable by this user alone.
 type scratch struct{ home, files string }
@@ -22,14 +28,16 @@ func makeScratch(a *arguments, withHome bool) (*scratch, error) {
 
 func (s *scratch) fill(a *arguments, withHome bool) (err error) {
 	if withHome {
-		if s.home, err = os.MkdirTemp("", "omnigraph-home-*"); err != nil {
-			return fmt.Errorf("making an empty configuration folder: %w", err)
+		if s.home, err = os.MkdirTemp(homeParent, homePattern); err != nil {
+			if s.home, err = os.MkdirTemp("", homePattern); err != nil {
+				return fmt.Errorf("making an empty configuration folder: %w", err)
+			}
 		}
 	}
 	if len(a.files) == 0 {
 		return nil
 	}
-	if s.files, err = os.MkdirTemp("", "omnigraph-call-*"); err != nil {
+	if s.files, err = os.MkdirTemp("", filesPattern); err != nil {
 		return fmt.Errorf("making a folder for long arguments: %w", err)
 	}
 	for _, f := range a.files {

@@ -158,7 +158,7 @@ func (c *Client) attempt(ctx context.Context, s *Session, op *wire.Operation, ap
 	start := time.Now()
 	response, err := httpext.MakeRequest(ctx, state, preq)
 	end := time.Now()
-	if waited := probe.waited(start); waited > 0 {
+	if waited := probe.waited(start); waited > 0 && state.RPSLimit != nil {
 		out.Timings.Queued += waited
 		start = start.Add(waited)
 	}
