@@ -14,6 +14,7 @@ type GroupSummary struct {
 	mu     sync.Mutex
 	root   *Group
 	groups map[string]*Group            // by path
+	order  []*Check                     // of all groups, in the order of their appearance
 	checks map[*metrics.TagSet]*Check   // what a tag set led to the last time
 	known  map[*metrics.TagSet]struct{} // tag sets of group_duration that were seen
 }
@@ -31,6 +32,10 @@ func NewGroupSummary() (*GroupSummary, error) {
 		known:  make(map[*metrics.TagSet]struct{}),
 	}, nil
 }
+
+// Checks returns the checks of all groups in the order of their first sample. Read them only after the last sample
+// was added.
+func (gs *GroupSummary) Checks() []*Check { return gs.order }
 
 // Root returns the tree. Read it only after the last sample was added.
 func (gs *GroupSummary) Root() *Group { return gs.root }
@@ -61,8 +66,12 @@ func (gs *GroupSummary) addCheck(s *metrics.Sample) error {
 		if err != nil {
 			return err
 		}
+		_, known := group.Checks[name]
 		if check, err = group.Check(name); err != nil {
 			return fmt.Errorf("check %q: %w", name, err)
+		}
+		if !known {
+			gs.order = append(gs.order, check)
 		}
 		gs.checks[s.Tags] = check
 	}

@@ -3,7 +3,6 @@ package summary
 import (
 	"time"
 
-	"go.k6.io/k6/v2/lib"
 	"go.k6.io/k6/v2/metrics"
 )
 
@@ -78,11 +77,11 @@ func (s *Summary) MachineReadable() ([]byte, error) {
 func (s *Summary) machineChecks() machineChecks {
 	checks := machineChecks{Metrics: []machineMetric{}, Results: []machineCheck{}}
 	var passes, fails int64
-	eachCheck(s.Root, func(c *lib.Check) {
+	for _, c := range s.Checks {
 		passes += c.Passes
 		fails += c.Fails
 		checks.Results = append(checks.Results, machineCheck{Name: c.Name, Path: c.Path, Passes: c.Passes, Fails: c.Fails})
-	})
+	}
 	total := passes + fails
 	if total == 0 {
 		return checks
@@ -98,14 +97,4 @@ func (s *Summary) machineChecks() machineChecks {
 		})},
 		rate("checks_succeeded", passes), rate("checks_failed", fails))
 	return checks
-}
-
-// eachCheck visits the checks of the group and of those below it.
-func eachCheck(g *lib.Group, visit func(*lib.Check)) {
-	for _, c := range g.OrderedChecks {
-		visit(c)
-	}
-	for _, inner := range g.OrderedGroups {
-		eachCheck(inner, visit)
-	}
 }

@@ -40,6 +40,7 @@ type Summary struct {
 	Mode     Mode
 	Metrics  []*metrics.Metric // those of the registry; the ones not observed are left out of everything
 	Root     *lib.Group        // the tree of groups and checks
+	Checks   []*lib.Check      // the checks of all groups, in the order of their first sample
 	Scopes   *Scopes           // what full mode shows besides, nil else
 	Duration time.Duration     // of the test run
 

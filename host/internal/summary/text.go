@@ -155,7 +155,7 @@ func (t *text) totals() {
 	for _, m := range t.summary.observed() {
 		rows = append(rows, row{metric: m, sink: m.Sink})
 	}
-	merged := mergeChecks(t.summary.Root)
+	merged := mergeChecks(t.summary.Checks)
 	lines := t.visible(rows)
 	if len(lines) == 0 && len(merged) == 0 && !t.checksWereMade() {
 		return
@@ -181,11 +181,11 @@ func (t *text) allChecks() *metrics.RateSink {
 	return nil
 }
 
-// mergeChecks adds up the checks of one name in all groups.
-func mergeChecks(root *lib.Group) []*lib.Check {
+// mergeChecks adds up the checks of one name.
+func mergeChecks(checks []*lib.Check) []*lib.Check {
 	var merged []*lib.Check
 	byName := make(map[string]*lib.Check)
-	eachCheck(root, func(c *lib.Check) {
+	for _, c := range checks {
 		sum, ok := byName[c.Name]
 		if !ok {
 			sum = &lib.Check{Name: c.Name}
@@ -194,7 +194,7 @@ func mergeChecks(root *lib.Group) []*lib.Check {
 		}
 		sum.Passes += c.Passes
 		sum.Fails += c.Fails
-	})
+	}
 	return merged
 }
 

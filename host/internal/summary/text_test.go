@@ -64,7 +64,7 @@ const duration = 144056 * time.Microsecond
 
 func (r *run) summary(mode Mode) *Summary {
 	return &Summary{
-		Mode: mode, Metrics: r.registry.All(), Root: r.groups.Root(), Scopes: r.scopes, Duration: duration, NoColor: true,
+		Mode: mode, Metrics: r.registry.All(), Root: r.groups.Root(), Checks: r.groups.Checks(), Scopes: r.scopes, Duration: duration, NoColor: true,
 	}
 }
 
