@@ -27,10 +27,6 @@ type exports struct {
 	options   sobek.Value // nil if there are none
 	// badSummary says that handleSummary is exported but no function, which is told when it would be called.
 	badSummary bool
-	// badSummary says that handleSummary is something else than a function.
-	badSummary bool
-	// badSummary says that handleSummary is exported but no function, which only the summary stumbles over.
-	badSummary bool
 }
 
 func readExports(rt *sobek.Runtime, obj *sobek.Object) (*exports, error) {
