@@ -174,7 +174,12 @@ func TestRunStopsWhatTheCommandBooted(t *testing.T) {
 		t.Error(err)
 	}
 
-	<-s.Done()
+	select {
+	case <-s.Done():
+	case <-time.After(20 * time.Second):
+		t.Errorf("the server is still up: %v", s.Stop())
+	}
+
 	down(t, r)
 }
 

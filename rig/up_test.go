@@ -212,7 +212,7 @@ func TestADetachedServerIsFoundByOthersAndStopped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Stop() //nolint:errcheck // stopped below
+	t.Cleanup(func() { _ = s.Stop() }) //nolint:errcheck // stopped below if all goes well
 
 	other, err := rig.Open(r.Dir())
 	if err != nil {

@@ -220,7 +220,7 @@ func emulator(t testing.TB) rig.Binaries {
 	}
 
 	root := filepath.Dir(filepath.Dir(filepath.Dir(self)))
-	if _, err := os.Stat(filepath.Join(root, "cmd", "omnigraph-emulator")); err != nil {
+	if _, err := os.Stat(filepath.Join(root, "cmd", "omnigraph-emulator", "main.go")); err != nil {
 		if inCI() {
 			t.Fatalf("OMNIGRAPH_REAL=off and no emulator: %v", err)
 		}
