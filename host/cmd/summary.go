@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -11,7 +10,6 @@ import (
 
 	"go.k6.io/k6/v2/internal/build"
 	"go.k6.io/k6/v2/internal/engine"
-	"go.k6.io/k6/v2/internal/runner"
 	"go.k6.io/k6/v2/internal/summary"
 	"go.k6.io/k6/v2/lib/fsext"
 )
@@ -26,7 +24,6 @@ func (r *run) summarize(ctx context.Context, e *engine.Engine) {
 		Mode:        r.mode,
 		Metrics:     r.test.pre.Registry.All(),
 		Root:        r.state.GroupSummary.Root(),
-		Checks:      r.state.GroupSummary.Checks(),
 		Checks:      r.state.GroupSummary.Checks(),
 		Scopes:      r.scopes,
 		Duration:    e.ExecutionState().GetCurrentTestRunDuration(),
