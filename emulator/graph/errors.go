@@ -20,6 +20,8 @@ type Error struct {
 	Merge []MergeConflict
 	// Precondition is set when a conditional write's expectation did not hold; such an error has no code.
 	Precondition *Precondition
+	// Recovery is the operation whose recovery a 503 waits for.
+	Recovery string
 	// RetryAfter is the Retry-After header, in seconds; 0 leaves it out.
 	RetryAfter int
 }

@@ -12,6 +12,16 @@ import (
 const exportChunk = 32 << 10
 
 func (g *Graph) export(w io.Writer, st *state, types, tableKeys []string) error {
+	for _, name := range types {
+		if g.nodeTable(name) < 0 && g.edgeTable(name) < 0 {
+			return badRequest("unknown type '%s'", name)
+		}
+	}
+	for _, key := range tableKeys {
+		if g.tableByKey(key) < 0 {
+			return badRequest("unknown table '%s'", key)
+		}
+	}
 	order := make([]int, 0, len(g.specs))
 	for i := range g.specs {
 		s := &g.specs[i]

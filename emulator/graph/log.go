@@ -162,3 +162,11 @@ func (g *Graph) catchUp(exclusive bool) error {
 		}
 	}
 }
+
+// Exclusive locks a file against other processes; the returned function unlocks it.
+func Exclusive(f *os.File) (func(), error) {
+	if err := lockFile(f); err != nil {
+		return nil, fmt.Errorf("lock %s: %w", f.Name(), err)
+	}
+	return func() { unlockFile(f) }, nil
+}

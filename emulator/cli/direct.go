@@ -1,0 +1,422 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/mitodl/xk6-omnigraph/emulator/cluster"
+	"github.com/mitodl/xk6-omnigraph/emulator/costmodel"
+	"github.com/mitodl/xk6-omnigraph/emulator/graph"
+	"github.com/mitodl/xk6-omnigraph/emulator/server"
+)
+
+func clusterGraph(dir, id string) string {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		abs = dir
+	}
+	return filepath.Join(abs, "graphs", id+".omni")
+}
+
+func (inv *invocation) options() graph.Options {
+	return graph.Options{URI: inv.uri, Generation: inv.generation, Now: inv.env.Now, Sync: true}
+}
+
+func (inv *invocation) initStore() error {
+	source, err := os.ReadFile(inv.get("--schema"))
+	if err != nil {
+		return fileError(err)
+	}
+	inv.uri = inv.args[0]
+	g, err := graph.Create(inv.uri, string(source), inv.has("--force"), inv.options())
+	if err != nil {
+		return fail("%v", err)
+	}
+	fmt.Fprintf(inv.env.Stdout, "initialized %s\n", inv.uri)
+	return g.Close()
+}
+
+// announced are the commands that name their target, also before an error.
+var announced = map[string]bool{"load": true, "optimize": true, "repair": true, "branch create": true, "branch delete": true, "branch merge": true}
+
+// direct runs a command on a store.
+func (inv *invocation) direct(ctx context.Context) (err error) {
+	if announced[inv.command.path] {
+		inv.announce()
+	}
+	if err := inv.beforeOpening(); err != nil {
+		return err
+	}
+	g, err := graph.Open(inv.uri, inv.options())
+	if err != nil {
+		if errors.Is(err, graph.ErrNoStore) {
+			return fail("storage: Not found: %s/__manifest/_versions", inv.uri)
+		}
+		return fail("%v", err)
+	}
+	defer func() { err = errors.Join(err, g.Close()) }()
+	v, print, err := inv.directCommand(ctx, g)
+	if err != nil {
+		var e *graph.Error
+		if errors.As(err, &e) {
+			return fail("%s", e.Message)
+		}
+		return err
+	}
+	if v == nil {
+		return nil
+	}
+	text, ok := v.([]byte)
+	if !ok {
+		if text, err = json.Marshal(v); err != nil {
+			return fail("%v", err)
+		}
+	}
+	return inv.show(text, nil, print)
+}
+
+// beforeOpening refuses what no store can do.
+func (inv *invocation) beforeOpening() error {
+	path := inv.command.path
+	_, adhoc, err := inv.source()
+	switch {
+	case err != nil:
+		return err
+	case (path == "query" || path == "mutate") && !adhoc && len(inv.args) == 0:
+		return fail("%s", errNameless)
+	case (path == "query" || path == "mutate") && !adhoc:
+		return fail("by-name invocation needs a server (the stored-query catalog is server-owned); use -e '<gq>' or --query <file> for an ad-hoc query against --store, or address a server with --server / --profile")
+	case path == "cleanup" && !inv.has("--keep") && !inv.has("--older-than"):
+		return fail("cleanup requires at least one of --keep or --older-than")
+	case path == "graphs list" || path == "queries list":
+		return fail("`%s` needs a server or a cluster", path)
+	}
+	return nil
+}
+
+func (inv *invocation) directCommand(ctx context.Context, g *graph.Graph) (any, printer, error) {
+	gen := inv.generation
+	switch inv.command.path {
+	case "query":
+		return inv.directQuery(ctx, g)
+	case "mutate":
+		return inv.directMutate(ctx, g)
+	case "load":
+		return inv.directLoad(ctx, g)
+	case "snapshot":
+		s, err := g.Snapshot(inv.branch())
+		return server.SnapshotJSON(s, gen), printSnapshot, err
+	case "export":
+		return nil, nil, g.Export(inv.env.Stdout, inv.branch(), inv.flags["--type"], inv.flags["--table"])
+	case "branch list":
+		return map[string]any{"branches": g.Branches()}, printBranches, nil
+	case "branch create", "branch delete", "branch merge":
+		return inv.directBranch(ctx, g)
+	case "commit list":
+		list, err := g.Commits(inv.branch())
+		return server.CommitsJSON(list, gen), printCommits, err
+	case "commit show":
+		c, err := g.Commit(inv.args[0])
+		return server.CommitJSON(c, gen), printCommit, err
+	case "schema show":
+		return map[string]any{"schema_source": g.SchemaSource()}, printSchema, nil
+	case "optimize":
+		return inv.optimize(ctx, g)
+	case "cleanup":
+		return inv.cleanup(ctx, g)
+	case "repair":
+		return inv.repair(g)
+	}
+	return nil, nil, fail("the emulator lacks `%s` on a store", inv.command.path)
+}
+
+func costWork(c graph.Cost) costmodel.Work {
+	return costmodel.Work{Fragments: c.Fragments, Rows: c.Rows, Commits: c.Commits, SinceOptimize: c.SinceOptimize}
+}
+
+func (inv *invocation) directQuery(ctx context.Context, g *graph.Graph) (any, printer, error) {
+	source, _, err := inv.source()
+	if err != nil {
+		return nil, nil, err
+	}
+	params, err := inv.params()
+	if err != nil {
+		return nil, nil, err
+	}
+	name := ""
+	if len(inv.args) > 0 {
+		name = inv.args[0]
+	}
+	q, err := g.Parse(source, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	t := graph.Target{Branch: inv.branch()}
+	if inv.has("--snapshot") {
+		t = graph.Target{Snapshot: inv.get("--snapshot")}
+	}
+	res, err := g.Query(ctx, q, params, t)
+	if err != nil {
+		return nil, nil, err
+	}
+	if inv.cost != nil {
+		if err := sleep(ctx, inv.cost.Read(costWork(res.Cost), false)); err != nil {
+			return nil, nil, err
+		}
+	}
+	return server.AppendRead(nil, res, t, inv.generation), printRows, nil
+}
+
+// write is a store write by the actor of --as.
+func (inv *invocation) write() graph.Write {
+	w := graph.Write{Branch: inv.branch(), Actor: inv.get("--as"), IfCommit: inv.get("--if-commit")}
+	if inv.cost != nil {
+		w.Hold = func(ctx context.Context, c graph.Cost, _ int) error {
+			return sleep(ctx, inv.cost.Commit(costWork(c)))
+		}
+	}
+	return w
+}
+
+func (inv *invocation) directMutate(ctx context.Context, g *graph.Graph) (any, printer, error) {
+	source, _, err := inv.source()
+	if err != nil {
+		return nil, nil, err
+	}
+	params, err := inv.params()
+	if err != nil {
+		return nil, nil, err
+	}
+	name := ""
+	if len(inv.args) > 0 {
+		name = inv.args[0]
+	}
+	q, err := g.Parse(source, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	res, err := g.Mutate(ctx, q, params, inv.write())
+	if err != nil {
+		return nil, nil, err
+	}
+	return server.MutationJSON(res, inv.get("--as"), inv.generation), printMutation, nil
+}
+
+func (inv *invocation) directLoad(ctx context.Context, g *graph.Graph) (any, printer, error) {
+	data, err := os.ReadFile(inv.get("--data"))
+	if err != nil {
+		inner := fileError(err).Error()
+		return nil, nil, &report{[]string{"io: " + inner, inner}}
+	}
+	mode := graph.LoadMode(inv.get("--mode"))
+	res, err := g.Load(ctx, string(data), mode, inv.get("--from"), inv.write())
+	if err != nil {
+		return nil, nil, err
+	}
+	v := server.LoadJSON(inv.uri, res, mode, inv.get("--from"), inv.get("--as"), inv.generation)
+	if inv.generation >= graph.V010 {
+		return v, printLoad, nil
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, nil, fail("%v", err)
+	}
+	summary, err := inv.loadSummary(text, inv.uri)
+	return summary, printLoad, err
+}
+
+func optional(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+func (inv *invocation) directBranch(ctx context.Context, g *graph.Graph) (any, printer, error) {
+	name, actor := inv.args[0], optional(inv.get("--as"))
+	switch inv.command.path {
+	case "branch create":
+		from := inv.get("--from")
+		if from == "" {
+			from = graph.MainBranch
+		}
+		err := g.CreateBranch(ctx, name, from)
+		return struct {
+			URI   string  `json:"uri"`
+			From  string  `json:"from"`
+			Name  string  `json:"name"`
+			Actor *string `json:"actor_id"`
+		}{inv.uri, from, name, actor}, printBranchCreated, err
+	case "branch delete":
+		err := g.DeleteBranch(ctx, name)
+		return struct {
+			URI   string  `json:"uri"`
+			Name  string  `json:"name"`
+			Actor *string `json:"actor_id"`
+		}{inv.uri, name, actor}, printBranchDeleted, err
+	}
+	into := inv.get("--into")
+	if into == "" {
+		into = graph.MainBranch
+	}
+	w := inv.write()
+	w.Branch = into
+	outcome, err := g.MergeBranch(ctx, name, w)
+	return struct {
+		Source  string             `json:"source"`
+		Target  string             `json:"target"`
+		Outcome graph.MergeOutcome `json:"outcome"`
+		Actor   *string            `json:"actor_id"`
+	}{name, into, outcome, actor}, printMerged, err
+}
+
+func (inv *invocation) optimize(ctx context.Context, g *graph.Graph) (any, printer, error) {
+	var hold func(context.Context, int) error
+	if inv.cost != nil {
+		hold = func(ctx context.Context, fragments int) error { return sleep(ctx, inv.cost.Optimize(fragments)) }
+	}
+	list, err := g.Optimize(ctx, hold)
+	if err != nil {
+		return nil, nil, err
+	}
+	type table struct {
+		Key       string   `json:"table_key"`
+		Removed   int      `json:"fragments_removed"`
+		Added     int      `json:"fragments_added"`
+		Committed bool     `json:"committed"`
+		Skipped   *string  `json:"skipped"`
+		Manifest  *int     `json:"manifest_version"`
+		Head      *int     `json:"lance_head_version"`
+		Pending   []string `json:"pending_indexes"`
+	}
+	out := struct {
+		URI    string  `json:"uri"`
+		Tables []table `json:"tables"`
+	}{URI: inv.uri, Tables: []table{}}
+	for _, c := range list {
+		out.Tables = append(out.Tables, table{Key: c.Key, Removed: c.Removed, Added: c.Added, Committed: c.Removed > 0, Pending: []string{}})
+	}
+	return out, printOptimized, nil
+}
+
+// everything keeps all versions: the bound for a cleanup by age alone, which the emulator's versions never reach.
+const everything = 1 << 30
+
+func (inv *invocation) cleanup(ctx context.Context, g *graph.Graph) (any, printer, error) {
+	keep := everything
+	if inv.has("--keep") {
+		n, err := strconv.Atoi(inv.get("--keep"))
+		if err != nil || n < 0 {
+			return nil, nil, fail("invalid value '%s' for '--keep <KEEP>'", inv.get("--keep"))
+		}
+		keep = n
+	} else if _, err := time.ParseDuration(inv.get("--older-than")); err != nil {
+		return nil, nil, fail("invalid duration '%s'", inv.get("--older-than"))
+	}
+	if !inv.has("--confirm") {
+		fmt.Fprintf(inv.env.Stderr, "cleanup is destructive — rerun with --confirm. Policy for %s: keep %d versions\n", inv.uri, keep)
+		return nil, nil, nil
+	}
+	inv.announce()
+	list, err := g.Cleanup(ctx, keep)
+	if err != nil {
+		return nil, nil, err
+	}
+	type table struct {
+		Key      string  `json:"table_key"`
+		Bytes    int64   `json:"bytes_removed"`
+		Versions int     `json:"old_versions_removed"`
+		Error    *string `json:"error"`
+	}
+	out := struct {
+		URI    string  `json:"uri"`
+		Keep   int     `json:"keep_versions"`
+		Older  *int    `json:"older_than_secs"`
+		Tables []table `json:"tables"`
+	}{URI: inv.uri, Keep: keep, Tables: []table{}}
+	for _, c := range list {
+		out.Tables = append(out.Tables, table{Key: c.Key, Bytes: c.Bytes, Versions: c.Versions})
+	}
+	return out, printCleaned, nil
+}
+
+// repair finds nothing: a store's log is its only truth, so nothing can drift from it.
+func (inv *invocation) repair(g *graph.Graph) (any, printer, error) {
+	s, err := g.Snapshot(graph.MainBranch)
+	if err != nil {
+		return nil, nil, err
+	}
+	type table struct {
+		Key        string   `json:"table_key"`
+		Manifest   uint64   `json:"manifest_version"`
+		Head       uint64   `json:"lance_head_version"`
+		Class      string   `json:"classification"`
+		Action     string   `json:"action"`
+		Operations []string `json:"operations"`
+		Error      *string  `json:"error"`
+	}
+	out := struct {
+		URI      string  `json:"uri"`
+		Confirm  bool    `json:"confirm"`
+		Force    bool    `json:"force"`
+		Manifest *uint64 `json:"manifest_version"`
+		Tables   []table `json:"tables"`
+	}{URI: inv.uri, Confirm: inv.has("--confirm"), Force: inv.has("--force"), Tables: []table{}}
+	for _, t := range s.Tables {
+		out.Tables = append(out.Tables, table{Key: t.Key, Manifest: t.Version, Head: t.Version, Class: "no_drift", Action: "no_op", Operations: []string{}})
+	}
+	return out, printRepaired, nil
+}
+
+// cluster runs the commands on a cluster's configuration. Their answer goes to stdout also when it is not ok.
+func (inv *invocation) cluster() error {
+	dir := inv.get("--config")
+	if dir == "" {
+		dir = "."
+	}
+	var v any
+	var ok bool
+	var human string
+	switch inv.command.path {
+	case "cluster validate":
+		r := cluster.Validate(dir)
+		v, ok = r, r.OK
+		human = fmt.Sprintf("cluster config valid: %d resource(s), %d dependency edge(s)", len(r.Resources), len(r.Dependencies))
+	case "cluster import":
+		r, err := cluster.Bootstrap(dir, inv.env.Now())
+		if err != nil {
+			return fail("%v", err)
+		}
+		v, ok = r, r.OK
+		human = fmt.Sprintf("cluster import: revision %d, %d resource(s)", r.Observations.StateRevision, r.Observations.ResourceCount)
+	default:
+		r, err := cluster.Converge(dir, inv.get("--as"))
+		if err != nil {
+			return fail("%v", err)
+		}
+		v, ok = r, r.OK
+		human = fmt.Sprintf("cluster apply: %d applied, %d deferred/blocked", r.AppliedCount, r.DeferredCount)
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return fail("%v", err)
+	}
+	if !inv.has("--json") {
+		if !ok {
+			return &document{body: string(indent(text)), code: 1}
+		}
+		fmt.Fprintln(inv.env.Stdout, human)
+		return nil
+	}
+	if !ok {
+		return &document{body: string(indent(text)), code: 1}
+	}
+	fmt.Fprintf(inv.env.Stdout, "%s\n", indent(text))
+	return nil
+}

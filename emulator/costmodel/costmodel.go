@@ -1,0 +1,177 @@
+// Package costmodel says how long a real omnigraph would have taken for what the emulator does in no time.
+// Its figures are a model's, fitted to published tables, and never a measurement.
+package costmodel
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+)
+
+// Header is the response header by which every answer of a costed emulator says so.
+const Header = "Omnigraph-Emulator-Cost-Model"
+
+// ClientHeader is set by the emulator's CLI stand-in, so that the server can charge for what a CLI call costs
+// under load: only the server knows how much is in flight.
+const ClientHeader = "Omnigraph-Emulator-Client"
+
+// Label is the sentence that every report of a run against a costed emulator carries at its top.
+func Label(name string) string {
+	return fmt.Sprintf("emulator, cost model %s: a model's figures, not a measurement", name)
+}
+
+// Work is what an operation touched.
+type Work struct {
+	// Fragments of the tables read.
+	Fragments int
+	// Rows looked at.
+	Rows int
+	// Commits in the branch's history; SinceOptimize of those after the last compaction.
+	Commits       int
+	SinceOptimize int
+	// Others is how many other operations of its kind are in flight.
+	Others int
+}
+
+// Model is a profile. All times are milliseconds.
+type Model struct {
+	Name string `json:"name"`
+	// ReadMS is a read of nothing on a compacted store.
+	ReadMS float64 `json:"read_ms"`
+	// ReadPerFragmentMS is added for each fragment after the first.
+	ReadPerFragmentMS float64 `json:"read_per_fragment_ms"`
+	// ReadPerRowMS is added for each row looked at.
+	ReadPerRowMS float64 `json:"read_per_row_ms"`
+	// ReadPerCommitMS is added for each commit in the history.
+	ReadPerCommitMS float64 `json:"read_per_commit_ms"`
+	// ReadContention is the share of a read's cost that is added for each other read in flight.
+	ReadContention float64 `json:"read_contention"`
+	// CommitMS is one commit on a store with nothing to fold and no other writer.
+	CommitMS float64 `json:"commit_ms"`
+	// CommitPerCommitMS is added for each commit since the last optimize.
+	CommitPerCommitMS float64 `json:"commit_per_commit_ms"`
+	// CommitContentionMS is added by the number of writers in flight; between the points it is interpolated,
+	// beyond the last it grows on as before.
+	CommitContentionMS []Point `json:"commit_contention_ms"`
+	// CLIStartMS is what the CLI takes before it sends its request, beyond the bare start of a process.
+	CLIStartMS float64 `json:"cli_start_ms"`
+	// CLIPerCommitMS is added to that for each commit in the history.
+	CLIPerCommitMS float64 `json:"cli_per_commit_ms"`
+	// CLISlowdown multiplies the contention part of an operation's cost: a process that starts while the
+	// server is busy starts more slowly.
+	CLISlowdown float64 `json:"cli_slowdown"`
+	// OptimizeMS and OptimizePerFragmentMS are the cost of a compaction.
+	OptimizeMS            float64 `json:"optimize_ms"`
+	OptimizePerFragmentMS float64 `json:"optimize_per_fragment_ms"`
+}
+
+// Point is one point of a piecewise linear function.
+type Point struct {
+	N  int     `json:"n"`
+	MS float64 `json:"ms"`
+}
+
+//go:embed spike.json
+var spikeProfile []byte
+
+// None is the name of the profile that costs nothing.
+const None = "none"
+
+// Load returns the profile called none (nil), spike, or the one in a file.
+func Load(name string) (*Model, error) {
+	var text []byte
+	switch name {
+	case "", None:
+		return nil, nil
+	case "spike":
+		text = spikeProfile
+	default:
+		var err error
+		if text, err = os.ReadFile(name); err != nil { //nolint:gosec // the user names the file
+			return nil, fmt.Errorf("cost model: want none, spike or a file: %w", err)
+		}
+	}
+	m := &Model{}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(m); err != nil {
+		return nil, fmt.Errorf("cost model %s: %w", name, err)
+	}
+	return m, m.check(name)
+}
+
+func (m *Model) check(name string) error {
+	if m.Name == "" {
+		return fmt.Errorf("cost model %s: give it a name", name)
+	}
+	for _, v := range []float64{
+		m.ReadMS, m.ReadPerFragmentMS, m.ReadPerRowMS, m.ReadPerCommitMS, m.ReadContention, m.CommitMS, m.CommitPerCommitMS,
+		m.CLIStartMS, m.CLIPerCommitMS, m.CLISlowdown, m.OptimizeMS, m.OptimizePerFragmentMS,
+	} {
+		if v < 0 {
+			return fmt.Errorf("cost model %s: a cost is negative", name)
+		}
+	}
+	if !slices.IsSortedFunc(m.CommitContentionMS, func(a, b Point) int { return a.N - b.N }) {
+		return fmt.Errorf("cost model %s: the points of commit_contention_ms must ascend", name)
+	}
+	return nil
+}
+
+func ms(v float64) time.Duration { return time.Duration(v * float64(time.Millisecond)) }
+
+func (m *Model) readAlone(w Work) float64 {
+	return m.ReadMS + m.ReadPerFragmentMS*float64(max(w.Fragments-1, 0)) + m.ReadPerRowMS*float64(w.Rows) +
+		m.ReadPerCommitMS*float64(w.Commits)
+}
+
+// Read is the cost of a read. cli adds what the caller being a CLI process costs on top.
+func (m *Model) Read(w Work, cli bool) time.Duration {
+	alone := m.readAlone(w)
+	contention := alone * m.ReadContention * float64(w.Others)
+	total := alone + contention
+	if cli {
+		total += m.CLISlowdown*contention + m.CLIPerCommitMS*float64(w.Commits)
+	}
+	return ms(total)
+}
+
+// Commit is how long a commit holds the graph's commit lock.
+func (m *Model) Commit(w Work) time.Duration {
+	return ms(m.CommitMS + m.CommitPerCommitMS*float64(w.SinceOptimize) + m.contention(w.Others))
+}
+
+// BeforeCommit is what a CLI's write costs before it queues for the commit lock.
+func (m *Model) BeforeCommit(w Work) time.Duration {
+	return ms(m.CLISlowdown*m.contention(w.Others) + m.CLIPerCommitMS*float64(w.Commits))
+}
+
+// contention interpolates CommitContentionMS at others+1 writers.
+func (m *Model) contention(others int) float64 {
+	n := others + 1
+	p := m.CommitContentionMS
+	if len(p) == 0 || n <= p[0].N {
+		return 0
+	}
+	if len(p) == 1 {
+		return p[0].MS
+	}
+	i := 1
+	for i < len(p)-1 && p[i].N < n {
+		i++
+	}
+	a, b := p[i-1], p[i]
+	return a.MS + (b.MS-a.MS)*float64(n-a.N)/float64(b.N-a.N)
+}
+
+// Start is what the CLI takes before it sends its request.
+func (m *Model) Start() time.Duration { return ms(m.CLIStartMS) }
+
+// Optimize is the cost of folding fragments.
+func (m *Model) Optimize(fragments int) time.Duration {
+	return ms(m.OptimizeMS + m.OptimizePerFragmentMS*float64(fragments))
+}

@@ -1,0 +1,113 @@
+// Package demo is a small council graph for whoever wants an omnigraph to talk to without making a rig: the same
+// rows every time, from a seed.
+package demo
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/mitodl/xk6-omnigraph/emulator/cluster"
+	"github.com/mitodl/xk6-omnigraph/emulator/gq"
+	"github.com/mitodl/xk6-omnigraph/emulator/graph"
+	"github.com/mitodl/xk6-omnigraph/emulator/policy"
+	"github.com/mitodl/xk6-omnigraph/emulator/schema"
+	"github.com/mitodl/xk6-omnigraph/emulator/server"
+)
+
+// GraphID is the demo graph's id.
+const GraphID = "council"
+
+// Rows is how many Memory rows the demo has.
+const Rows = 913
+
+// Tokens are the demo's tokens, by actor. They protect nothing.
+var Tokens = map[string]string{"act-load": "demo-load", "act-load-2": "demo-load-2", "act-reader": "demo-reader"}
+
+//go:embed council.pg
+var schemaSource string
+
+//go:embed council.gq
+var querySource string
+
+//go:embed graph-policy.yaml
+var graphPolicy []byte
+
+//go:embed cluster-policy.yaml
+var clusterPolicy []byte
+
+// Open makes the demo graph in memory.
+func Open(ctx context.Context, opts graph.Options) (map[string]*server.Graph, policy.Set, error) {
+	s, err := schema.Parse(schemaSource)
+	if err != nil {
+		return nil, nil, fmt.Errorf("demo schema: %w", err)
+	}
+	opts.URI = "memory://" + GraphID + ".omni"
+	store := graph.New(s, opts)
+	if _, err := store.Load(ctx, NDJSON(Rows), graph.Overwrite, "", graph.Write{}); err != nil {
+		return nil, nil, fmt.Errorf("demo rows: %w", err)
+	}
+	f, err := gq.Parse(querySource)
+	if err != nil {
+		return nil, nil, fmt.Errorf("demo queries: %w", err)
+	}
+	g := &server.Graph{Store: store, Queries: map[string]*cluster.StoredQuery{}}
+	for _, q := range f.Queries {
+		g.Queries[q.Name] = &cluster.StoredQuery{Query: q, Source: querySource}
+	}
+	own, err := policy.Parse(graphPolicy)
+	if err != nil {
+		return nil, nil, fmt.Errorf("demo policy: %w", err)
+	}
+	g.Policy = policy.Set{own}
+	all, err := policy.Parse(clusterPolicy)
+	if err != nil {
+		return nil, nil, fmt.Errorf("demo policy: %w", err)
+	}
+	return map[string]*server.Graph{GraphID: g}, policy.Set{all}, nil
+}
+
+const seed = 0x636f756e63696c
+
+// NDJSON is n Memory rows with their projects and relations, the same for the same n.
+func NDJSON(n int) string {
+	r := rand.New(rand.NewPCG(seed, seed)) //nolint:gosec // reproducible on purpose
+	kinds := []string{"decision", "fact", "task", "note"}
+	words := strings.Fields("the council keeps what was agreed and why so that the next one to ask finds an answer in a graph of memories")
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	put := func(v any) {
+		// Maps of strings and numbers always encode, and a Builder takes every write.
+		_ = enc.Encode(v)
+	}
+	const projects = 12
+	for i := range projects {
+		put(map[string]any{"type": "Project", "data": map[string]any{"slug": fmt.Sprintf("project-%02d", i), "name": fmt.Sprintf("Project %d", i)}})
+	}
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	text := func(n int) string {
+		parts := make([]string, n)
+		for i := range parts {
+			parts[i] = words[r.IntN(len(words))]
+		}
+		return strings.Join(parts, " ")
+	}
+	for i := range n {
+		put(map[string]any{"type": "Memory", "data": map[string]any{
+			"slug": fmt.Sprintf("mem-%04d", i), "title": text(4), "body": text(20), "kind": kinds[r.IntN(len(kinds))],
+			"project": fmt.Sprintf("project-%02d", r.IntN(projects)), "importance": r.IntN(10),
+			"created_at": start.Add(time.Duration(i) * time.Minute).Format(time.RFC3339),
+		}})
+	}
+	for i := range n {
+		put(map[string]any{"edge": "BelongsTo", "from": fmt.Sprintf("mem-%04d", i), "to": fmt.Sprintf("project-%02d", r.IntN(projects)), "data": map[string]any{}})
+		if i > 0 {
+			put(map[string]any{"edge": "RelatesTo", "from": fmt.Sprintf("mem-%04d", i), "to": fmt.Sprintf("mem-%04d", r.IntN(i)), "data": map[string]any{"weight": float64(r.IntN(100)) / 100}})
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,109 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	"github.com/mitodl/xk6-omnigraph/emulator/graph"
+)
+
+// errorBody is the error envelope.
+type errorBody struct {
+	Error    string                  `json:"error"`
+	Code     string                  `json:"code,omitempty"`
+	Manifest *graph.ManifestConflict `json:"manifest_conflict,omitempty"`
+	ReadSet  *graph.ReadSetConflict  `json:"read_set_conflict,omitempty"`
+	Key      *graph.KeyConflict      `json:"key_conflict,omitempty"`
+	Merge    []graph.MergeConflict   `json:"merge_conflicts,omitempty"`
+	Failure  *graph.Precondition     `json:"precondition_failure,omitempty"`
+	Recovery *recovery               `json:"recovery_required,omitempty"`
+}
+
+type recovery struct {
+	OperationID string `json:"operation_id"`
+}
+
+func writeError(w http.ResponseWriter, e *graph.Error) {
+	if e.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(e.RetryAfter))
+	}
+	b := errorBody{
+		Error: e.Message, Code: e.Code, Manifest: e.Manifest, ReadSet: e.ReadSet, Key: e.Key, Merge: e.Merge, Failure: e.Precondition,
+	}
+	if e.Recovery != "" {
+		b.Recovery = &recovery{e.Recovery}
+	}
+	writeJSON(w, e.Status, b)
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		w.WriteHeader(http.StatusInternalServerError)
+		return
+	}
+	writeBytes(w, status, bytes.TrimSuffix(buf.Bytes(), []byte{'\n'}))
+}
+
+// jsonContent is shared by all answers: setting a header from it allocates nothing.
+var jsonContent = []string{"application/json"}
+
+func writeBytes(w http.ResponseWriter, status int, body []byte) {
+	h := w.Header()
+	h["Content-Type"] = jsonContent
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // the client may be gone
+}
+
+// nullable is a string that is null when empty.
+type nullable string
+
+// MarshalJSON writes null for the empty string.
+func (n nullable) MarshalJSON() ([]byte, error) {
+	if n == "" {
+		return []byte("null"), nil
+	}
+	return json.Marshal(string(n))
+}
+
+// commitBody is a commit of 0.8.
+type commitBody struct {
+	ID           string   `json:"graph_commit_id"`
+	Branch       nullable `json:"manifest_branch"`
+	Version      uint64   `json:"manifest_version"`
+	Parent       nullable `json:"parent_commit_id"`
+	MergedParent nullable `json:"merged_parent_commit_id"`
+	Actor        nullable `json:"actor_id"`
+	CreatedAt    int64    `json:"created_at"`
+}
+
+// newCommitBody is a commit from 0.10 on.
+type newCommitBody struct {
+	ID           string   `json:"graph_commit_id"`
+	Branch       nullable `json:"graph_branch"`
+	Version      uint64   `json:"graph_manifest_version"`
+	Parent       nullable `json:"parent_commit_id"`
+	MergedParent nullable `json:"merged_parent_commit_id"`
+	Actor        nullable `json:"actor_id"`
+	CreatedAt    int64    `json:"created_at"`
+}
+
+// CommitJSON is a commit as an API generation shows it; nil is null.
+func CommitJSON(c *graph.Commit, g graph.Generation) any {
+	if c == nil {
+		return nil
+	}
+	b := commitBody{
+		ID: c.ID, Branch: nullable(c.Branch), Version: c.Version, Parent: nullable(c.Parent),
+		MergedParent: nullable(c.MergedParent), Actor: nullable(c.Actor), CreatedAt: c.CreatedAt.UnixMicro(),
+	}
+	if g >= graph.V010 {
+		return newCommitBody{b.ID, b.Branch, b.Version, b.Parent, b.MergedParent, b.Actor, b.CreatedAt}
+	}
+	return b
+}

@@ -1,0 +1,603 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/mitodl/xk6-omnigraph/emulator/cluster"
+	"github.com/mitodl/xk6-omnigraph/emulator/gq"
+	"github.com/mitodl/xk6-omnigraph/emulator/graph"
+	"github.com/mitodl/xk6-omnigraph/emulator/jsondoc"
+	"github.com/mitodl/xk6-omnigraph/emulator/policy"
+	"github.com/mitodl/xk6-omnigraph/emulator/schema"
+)
+
+func (r *request) ok(v any) { writeJSON(r.w, http.StatusOK, v) }
+
+func (r *request) health() {
+	r.ok(struct {
+		Status   string `json:"status"`
+		Version  string `json:"version"`
+		Internal int    `json:"internal_schema_version"`
+	}{"ok", r.s.version, graph.InternalSchemaVersion})
+}
+
+func (r *request) openapi() {
+	paths := map[string]any{"/healthz": map[string]any{"get": map[string]any{}}, "/graphs": map[string]any{"get": map[string]any{}}}
+	for _, rt := range routes {
+		if r.s.opts.Generation < graph.V010 && slices.Contains(newer, rt.name) {
+			continue
+		}
+		path := "/graphs/{graph_id}"
+		for _, s := range rt.segments {
+			if s == "*" {
+				s = "{" + rt.name + "}"
+			}
+			path += "/" + s
+		}
+		ops := map[string]any{}
+		for m := range rt.methods {
+			ops[map[string]string{"GET": "get", "POST": "post", "DELETE": "delete"}[m]] = map[string]any{"operationId": rt.name}
+		}
+		paths[path] = ops
+	}
+	r.ok(map[string]any{
+		"openapi": "3.1.0",
+		"info":    map[string]any{"title": "Omnigraph API", "description": "the routes that the emulator answers", "version": r.s.version},
+		"paths":   paths,
+	})
+}
+
+func (r *request) list() {
+	if !r.allow(r.s.opts.ClusterPolicy, policy.GraphList, "", "") {
+		return
+	}
+	type info struct {
+		ID  string `json:"graph_id"`
+		URI string `json:"uri"`
+	}
+	graphs := []info{}
+	for id, g := range r.s.graphs {
+		graphs = append(graphs, info{id, g.Store.URI()})
+	}
+	slices.SortFunc(graphs, func(a, b info) int {
+		if a.ID < b.ID {
+			return -1
+		}
+		return 1
+	})
+	r.ok(struct {
+		Graphs []info `json:"graphs"`
+	}{graphs})
+}
+
+// target is where a read goes; the branch is main unless named.
+func target(v values) (graph.Target, error) {
+	t := graph.Target{Branch: v.text("branch"), Snapshot: v.text("snapshot")}
+	if v["branch"] != nil && v["snapshot"] != nil {
+		return t, &graph.Error{Status: http.StatusBadRequest, Code: "bad_request", Message: "request may specify branch or snapshot, not both"}
+	}
+	if v["branch"] == nil && v["snapshot"] == nil {
+		t.Branch = graph.MainBranch
+	}
+	return t, nil
+}
+
+func branchOf(v values) string {
+	if b := v["branch"]; b != nil {
+		return b.Text
+	}
+	return graph.MainBranch
+}
+
+func (r *request) query() {
+	v, _, ok := r.body(queryForm, bodyLimit)
+	if !ok {
+		return
+	}
+	r.runQuery(v, v.text("query"), v.text("name"), true)
+}
+
+func (r *request) deprecate(successor string) {
+	r.w.Header().Set("Deprecation", "true")
+	r.w.Header().Set("Link", "<"+successor+`>; rel="successor-version"`)
+}
+
+func (r *request) read() {
+	v, _, ok := r.body(readForm, bodyLimit)
+	if !ok {
+		return
+	}
+	r.deprecate("query")
+	r.runQuery(v, v.text("query_source"), v.text("query_name"), false)
+}
+
+// runQuery answers an inline read. strict is /query, which tells a mutation where to go.
+func (r *request) runQuery(v values, source, name string, strict bool) {
+	t, err := target(v)
+	if err != nil {
+		r.fail(err)
+		return
+	}
+	if !r.allow(r.graph.Policy, policy.Read, t.Branch, "") {
+		return
+	}
+	q, err := r.graph.Store.Parse(source, name)
+	if err == nil && strict && q.Mutation() {
+		err = &graph.Error{Status: http.StatusBadRequest, Code: "bad_request", Message: fmt.Sprintf(
+			"query '%s' contains mutations (insert/update/delete); use POST /mutate for write queries", q.Name)}
+	}
+	if err != nil {
+		r.fail(err)
+		return
+	}
+	r.answerQuery(q, v["params"], t)
+}
+
+func (r *request) answerQuery(q *gq.Query, params *jsondoc.Value, t graph.Target) {
+	others := r.s.reads.Add(1) - 1
+	defer r.s.reads.Add(-1)
+	res, err := r.graph.Store.Query(r.Context(), q, params, t)
+	if err == nil {
+		err = r.payRead(res.Cost, others)
+	}
+	if err != nil {
+		r.fail(err)
+		return
+	}
+	writeBytes(r.w, http.StatusOK, AppendRead(make([]byte, 0, len(res.Rows)+256), res, t, r.s.opts.Generation))
+}
+
+func (r *request) mutate() {
+	v, size, ok := r.body(changeForm, bodyLimit)
+	if ok {
+		r.runMutation(v, size, "")
+	}
+}
+
+func (r *request) change() {
+	v, size, ok := r.body(changeForm, bodyLimit)
+	if !ok {
+		return
+	}
+	r.deprecate("mutate")
+	r.runMutation(v, size, "")
+}
+
+// IfCommitHeader carries the head that a conditional mutation expects.
+const IfCommitHeader = "Omnigraph-If-Graph-Commit"
+
+func (r *request) mutateIf() {
+	v, size, ok := r.body(changeForm, bodyLimit)
+	if !ok {
+		return
+	}
+	want := r.Header.Get(IfCommitHeader)
+	if want == "" {
+		r.fail(&graph.Error{Status: http.StatusBadRequest, Code: "bad_request", Message: "missing header " + IfCommitHeader})
+		return
+	}
+	r.runMutation(v, size, want)
+}
+
+func (r *request) runMutation(v values, size int64, ifCommit string) {
+	branch := branchOf(v)
+	if !r.allow(r.graph.Policy, policy.Change, branch, "") {
+		return
+	}
+	done, ok := r.admit(size)
+	if !ok {
+		return
+	}
+	defer done()
+	q, err := r.graph.Store.Parse(v.text("query"), v.text("name"))
+	if err != nil {
+		r.fail(err)
+		return
+	}
+	r.answerMutation(q, v["params"], branch, ifCommit)
+}
+
+func (r *request) answerMutation(q *gq.Query, params *jsondoc.Value, branch, ifCommit string) {
+	if err := r.payStart(branch); err != nil {
+		r.fail(err)
+		return
+	}
+	w := r.write(branch)
+	w.IfCommit = ifCommit
+	res, err := r.graph.Store.Mutate(r.Context(), q, params, w)
+	if err != nil {
+		r.fail(err)
+		return
+	}
+	r.ok(MutationJSON(res, r.actor, r.s.opts.Generation))
+}
+
+func (r *request) invoke() {
+	text, ok := r.rawBody(bodyLimit)
+	if !ok {
+		return
+	}
+	stored := r.graph.Queries[r.args[0]]
+	denied := r.graph.Policy.Check(policy.Request{Actor: r.actor, Action: policy.InvokeQuery})
+	if stored == nil || denied != nil {
+		r.fail(&graph.Error{Status: http.StatusNotFound, Code: "not_found", Message: "stored query not found"})
+		return
+	}
+	v, err := invocation(text)
+	if err != nil {
+		r.fail(err)
+		return
+	}
+	q := stored.Query
+	if want := v["expect_mutation"]; want != nil && want.Bool != q.Mutation() {
+		is, verb := "read", "query"
+		if q.Mutation() {
+			is, verb = "mutation", "mutate"
+		}
+		r.fail(&graph.Error{Status: http.StatusBadRequest, Code: "bad_request", Message: fmt.Sprintf("'%s' is a %s — use omnigraph %s %s", q.Name, is, verb, q.Name)})
+		return
+	}
+	if q.Mutation() {
+		r.invokeMutation(q, v, int64(len(text)))
+		return
+	}
+	t, err := target(v)
+	if err != nil {
+		r.fail(err)
+		return
+	}
+	if r.allow(r.graph.Policy, policy.Read, t.Branch, "") {
+		r.answerQuery(q, v["params"], t)
+	}
+}
+
+func (r *request) invokeMutation(q *gq.Query, v values, size int64) {
+	if v["snapshot"] != nil {
+		r.fail(&graph.Error{Status: http.StatusBadRequest, Code: "bad_request", Message: "stored mutation cannot target a snapshot"})
+		return
+	}
+	branch := branchOf(v)
+	if !r.allow(r.graph.Policy, policy.Change, branch, "") {
+		return
+	}
+	done, ok := r.admit(size)
+	if !ok {
+		return
+	}
+	defer done()
+	r.answerMutation(q, v["params"], branch, "")
+}
+
+// invocation reads the body of a stored query's call, which may be missing or null.
+func invocation(text string) (values, error) {
+	if text == "" || text == "null" {
+		return values{}, nil
+	}
+	v, err := decode(text, invokeForm)
+	if err != nil {
+		return nil, &graph.Error{Status: http.StatusBadRequest, Code: "bad_request", Message: "invalid stored-query invocation body: " + err.Error()}
+	}
+	return v, nil
+}
+
+// paramKinds are the kinds under which a catalog lists parameters.
+var paramKinds = map[schema.Kind]string{
+	schema.String: "string", schema.Bool: "bool", schema.I32: "int", schema.U32: "int", schema.I64: "bigint", schema.U64: "bigint",
+	schema.F32: "float", schema.F64: "float", schema.Date: "date", schema.DateTime: "datetime",
+}
+
+func (r *request) queries() {
+	if !r.allow(r.graph.Policy, policy.Read, graph.MainBranch, "") {
+		return
+	}
+	type param struct {
+		Name     string `json:"name"`
+		Kind     string `json:"kind"`
+		ItemKind string `json:"item_kind,omitempty"`
+		Nullable bool   `json:"nullable"`
+	}
+	type entry struct {
+		Name        string  `json:"name"`
+		ToolName    string  `json:"tool_name"`
+		Description string  `json:"description,omitempty"`
+		Instruction string  `json:"instruction,omitempty"`
+		Mutation    bool    `json:"mutation"`
+		Params      []param `json:"params"`
+	}
+	list := []entry{}
+	for _, q := range sortedQueries(r.graph.Queries) {
+		e := entry{Name: q.Name, ToolName: q.Name, Description: q.Description, Instruction: q.Instruction, Mutation: q.Mutation(), Params: []param{}}
+		for _, p := range q.Params {
+			d := param{Name: p.Name, Kind: paramKinds[p.Type.Kind], Nullable: p.Type.Optional}
+			if p.Type.List {
+				d.Kind, d.ItemKind = "list", paramKinds[p.Type.Kind]
+			}
+			e.Params = append(e.Params, d)
+		}
+		list = append(list, e)
+	}
+	r.ok(struct {
+		Queries []entry `json:"queries"`
+	}{list})
+}
+
+func sortedQueries(m map[string]*cluster.StoredQuery) []*gq.Query {
+	list := make([]*gq.Query, 0, len(m))
+	for _, q := range m {
+		list = append(list, q.Query)
+	}
+	slices.SortFunc(list, func(a, b *gq.Query) int {
+		if a.Name < b.Name {
+			return -1
+		}
+		return 1
+	})
+	return list
+}
+
+func (r *request) load() {
+	if v, size, ok := r.body(ingestForm, loadLimit); ok {
+		r.runLoad(v.text("data"), v.text("mode"), branchOf(v), v.text("from"), size)
+	}
+}
+
+func (r *request) ingest() {
+	v, size, ok := r.body(ingestForm, loadLimit)
+	if !ok {
+		return
+	}
+	r.deprecate("load")
+	r.runLoad(v.text("data"), v.text("mode"), branchOf(v), v.text("from"), size)
+}
+
+func (r *request) loadNDJSON() {
+	q := r.URL.Query()
+	mode := q.Get("mode")
+	if mode != "" && !slices.Contains(graph.LoadModes, graph.LoadMode(mode)) {
+		plainText(r.w, http.StatusBadRequest, fmt.Sprintf("Failed to deserialize query string: mode: unknown variant `%s`, expected one of `overwrite`, `append`, `merge`", mode))
+		return
+	}
+	text, ok := r.rawBody(loadLimit)
+	if !ok {
+		return
+	}
+	branch := q.Get("branch")
+	if branch == "" {
+		branch = graph.MainBranch
+	}
+	r.runLoad(text, mode, branch, q.Get("from"), int64(len(text)))
+}
+
+func (r *request) runLoad(data, mode, branch, from string, size int64) {
+	if mode == "" {
+		mode = string(graph.Merge)
+	}
+	if !r.allow(r.graph.Policy, policy.Change, branch, "") {
+		return
+	}
+	done, ok := r.admit(size)
+	if !ok {
+		return
+	}
+	defer done()
+	if err := r.payStart(branch); err != nil {
+		r.fail(err)
+		return
+	}
+	res, err := r.graph.Store.Load(r.Context(), data, graph.LoadMode(mode), from, r.write(branch))
+	if err != nil {
+		r.fail(err)
+		return
+	}
+	r.ok(LoadJSON(r.graph.Store.URI(), res, graph.LoadMode(mode), from, r.actor, r.s.opts.Generation))
+}
+
+// branchParam is the branch of a GET, main unless the query string names one.
+func (r *request) branchParam() string {
+	if q := r.URL.Query(); q.Has("branch") {
+		return q.Get("branch")
+	}
+	return graph.MainBranch
+}
+
+// light pays for an answer that reads no rows.
+func (r *request) light(branch string) bool {
+	if r.s.opts.Cost == nil {
+		return true
+	}
+	others := r.s.reads.Add(1) - 1
+	defer r.s.reads.Add(-1)
+	c := r.graph.Store.StateCost(branch)
+	c.Fragments = 1
+	if err := r.payRead(c, others); err != nil {
+		r.fail(err)
+		return false
+	}
+	return true
+}
+
+func (r *request) snapshot() {
+	branch := r.branchParam()
+	if !r.allow(r.graph.Policy, policy.Read, branch, "") {
+		return
+	}
+	s, err := r.graph.Store.Snapshot(branch)
+	if err != nil {
+		r.fail(err)
+		return
+	}
+	if r.light(branch) {
+		r.ok(SnapshotJSON(s, r.s.opts.Generation))
+	}
+}
+
+func (r *request) schema() {
+	if r.allow(r.graph.Policy, policy.Read, graph.MainBranch, "") && r.light(graph.MainBranch) {
+		r.ok(struct {
+			Source string `json:"schema_source"`
+		}{r.graph.Store.SchemaSource()})
+	}
+}
+
+func (r *request) schemaApply() {
+	if _, _, ok := r.body(applyForm, bodyLimit); !ok {
+		return
+	}
+	if r.allow(r.graph.Policy, policy.SchemaApply, "", graph.MainBranch) {
+		r.fail(&graph.Error{Status: http.StatusBadRequest, Code: "bad_request", Message: "the emulator lacks schema migrations; use a real omnigraph server"})
+	}
+}
+
+func (r *request) branches() {
+	if r.allow(r.graph.Policy, policy.Read, graph.MainBranch, "") && r.light(graph.MainBranch) {
+		r.ok(struct {
+			Branches []string `json:"branches"`
+		}{r.graph.Store.Branches()})
+	}
+}
+
+func (r *request) createBranch() {
+	v, size, ok := r.body(branchForm, bodyLimit)
+	if !ok {
+		return
+	}
+	from := graph.MainBranch
+	if f := v["from"]; f != nil {
+		from = f.Text
+	}
+	name := v.text("name")
+	if !r.allow(r.graph.Policy, policy.BranchCreate, from, name) {
+		return
+	}
+	done, ok := r.admit(size)
+	if !ok {
+		return
+	}
+	defer done()
+	if err := r.graph.Store.CreateBranch(r.Context(), name, from); err != nil {
+		r.fail(err)
+		return
+	}
+	r.ok(struct {
+		URI   string   `json:"uri"`
+		From  string   `json:"from"`
+		Name  string   `json:"name"`
+		Actor nullable `json:"actor_id"`
+	}{r.graph.Store.URI(), from, name, nullable(r.actor)})
+}
+
+func (r *request) deleteBranch() {
+	name := r.args[0]
+	if !r.allow(r.graph.Policy, policy.BranchDelete, "", name) {
+		return
+	}
+	if err := r.graph.Store.DeleteBranch(r.Context(), name); err != nil {
+		r.fail(err)
+		return
+	}
+	r.ok(struct {
+		URI   string   `json:"uri"`
+		Name  string   `json:"name"`
+		Actor nullable `json:"actor_id"`
+	}{r.graph.Store.URI(), name, nullable(r.actor)})
+}
+
+func (r *request) merge() {
+	v, size, ok := r.body(mergeForm, bodyLimit)
+	if !ok {
+		return
+	}
+	source, into := v.text("source"), graph.MainBranch
+	if t := v["target"]; t != nil {
+		into = t.Text
+	}
+	if !r.allow(r.graph.Policy, policy.BranchMerge, source, into) {
+		return
+	}
+	done, ok := r.admit(size)
+	if !ok {
+		return
+	}
+	defer done()
+	outcome, err := r.graph.Store.MergeBranch(r.Context(), source, r.write(into))
+	if err != nil {
+		r.fail(err)
+		return
+	}
+	r.ok(struct {
+		Source  string             `json:"source"`
+		Target  string             `json:"target"`
+		Outcome graph.MergeOutcome `json:"outcome"`
+		Actor   nullable           `json:"actor_id"`
+	}{source, into, outcome, nullable(r.actor)})
+}
+
+func (r *request) commits() {
+	branch := r.branchParam()
+	if !r.allow(r.graph.Policy, policy.Read, branch, "") {
+		return
+	}
+	list, err := r.graph.Store.Commits(branch)
+	if err != nil {
+		r.fail(err)
+		return
+	}
+	if r.light(branch) {
+		r.ok(CommitsJSON(list, r.s.opts.Generation))
+	}
+}
+
+func (r *request) commit() {
+	if !r.allow(r.graph.Policy, policy.Read, graph.MainBranch, "") {
+		return
+	}
+	c, err := r.graph.Store.Commit(r.args[0])
+	if err != nil {
+		r.fail(err)
+		return
+	}
+	if r.light(graph.MainBranch) {
+		r.ok(CommitJSON(c, r.s.opts.Generation))
+	}
+}
+
+func (r *request) export() {
+	v, _, ok := r.body(exportForm, bodyLimit)
+	if !ok {
+		return
+	}
+	branch := branchOf(v)
+	if !r.allow(r.graph.Policy, policy.Export, branch, "") || !r.light(branch) {
+		return
+	}
+	r.w.Header().Set("Content-Type", "application/x-ndjson; charset=utf-8")
+	s := &exportStream{r: r}
+	err := r.graph.Store.Export(s, branch, v.texts("type_names"), v.texts("table_keys"))
+	if err == nil || r.Context().Err() != nil {
+		return
+	}
+	// The server has answered 200 by the time that it finds out, and can only break the stream off.
+	s.start()
+	r.reset()
+}
+
+// exportStream sends the status line with the first bytes, chunked whatever the size.
+type exportStream struct {
+	r       *request
+	started bool
+}
+
+func (s *exportStream) start() {
+	if !s.started {
+		s.started = true
+		s.r.w.WriteHeader(http.StatusOK)
+		_ = http.NewResponseController(s.r.w).Flush() // a recorder in a test can't flush
+	}
+}
+
+func (s *exportStream) Write(p []byte) (int, error) {
+	s.start()
+	return s.r.w.Write(p)
+}

@@ -1,0 +1,83 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+)
+
+// readHeaderTimeout ends connections that send no request.
+const readHeaderTimeout = 30 * time.Second
+
+// Runner serves a handler on a port that it can close and open again.
+type Runner struct {
+	addr     string
+	restarts chan time.Duration
+	listener net.Listener
+}
+
+// Listen opens the port; addr's port may be 0.
+func Listen(ctx context.Context, addr string) (*Runner, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", addr, err)
+	}
+	return &Runner{addr: l.Addr().String(), listener: l, restarts: make(chan time.Duration, 1)}, nil
+}
+
+// Addr is the address on which the runner listens.
+func (r *Runner) Addr() string { return r.addr }
+
+// Restart closes the port for a while. It returns at once; a restart that is under way swallows further ones.
+func (r *Runner) Restart(closed time.Duration) {
+	select {
+	case r.restarts <- closed:
+	default:
+	}
+}
+
+// Serve answers requests until the context ends, then closes all connections.
+func (r *Runner) Serve(ctx context.Context, h http.Handler) error {
+	for {
+		closed, err := r.serveOnce(ctx, h)
+		if err != nil || ctx.Err() != nil {
+			return err
+		}
+		if until(ctx, time.Now().Add(closed)) != nil {
+			return nil
+		}
+		var lc net.ListenConfig
+		l, err := lc.Listen(ctx, "tcp", r.addr)
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return fmt.Errorf("listen on %s after a restart: %w", r.addr, err)
+		}
+		r.listener = l
+	}
+}
+
+// serveOnce serves until a restart, whose length it returns, or the context's end.
+func (r *Runner) serveOnce(ctx context.Context, h http.Handler) (time.Duration, error) {
+	srv := &http.Server{Handler: h, ReadHeaderTimeout: readHeaderTimeout, BaseContext: func(net.Listener) context.Context { return ctx }}
+	done := make(chan error, 1)
+	go func() { done <- srv.Serve(r.listener) }()
+	var closed time.Duration
+	var err error
+	select {
+	case <-ctx.Done():
+	case closed = <-r.restarts:
+	case err = <-done:
+		return 0, err
+	}
+	err = srv.Close()
+	if served := <-done; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	return closed, err
+}
