@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 )
@@ -44,7 +45,8 @@ func ComparePairs(a, b []float64, firstA []bool, boot Bootstrap) PairedResult {
 		}
 	}
 	res := PairedResult{N: n}
-	median := NewSample(diff).Quantile(0.5)
+	diffs := NewSample(diff)
+	median := diffs.Quantile(0.5)
 	res.MedianDiff.Value = &median
 	share, ok := shareOf(NewSample(a).Quantile(0.5), NewSample(b).Quantile(0.5))
 	if ok {
@@ -63,10 +65,9 @@ func ComparePairs(a, b []float64, firstA []bool, boot Bootstrap) PairedResult {
 		}
 		return res
 	}
-	diffs, shares := resamplePairs(a, b, diff, boot)
-	ci := percentileInterval(diffs)
+	ci := medianInterval(diffs, boot)
 	res.MedianDiff.CI = &ci
-	if ok && len(shares) > 0 {
+	if shares := resampleShares(a, b, boot); ok && len(shares) > 0 {
 		ci := percentileInterval(shares)
 		res.Share.CI = &ci
 	}
@@ -80,30 +81,32 @@ func shareOf(a, b float64) (float64, bool) {
 	return (a - b) / a, true
 }
 
-// resamplePairs gives, for each resample of pairs, the median difference and the share.
-func resamplePairs(a, b, diff []float64, boot Bootstrap) (diffs, shares []float64) {
-	n := len(a)
-	byA, byB, byDiff := sortedIndex(a), sortedIndex(b), sortedIndex(diff)
-	times := make([]uint32, n) // how often each pair is in the resample
+// resampleShares gives the share of each resample of pairs.
+func resampleShares(a, b []float64, boot Bootstrap) []float64 {
+	byA, byB := sortedIndex(a), sortedIndex(b)
+	times := make([]uint32, len(a)) // how often each pair is in the resample
 	rng := boot.rng()
-	diffs = make([]float64, 0, boot.resamples())
-	shares = make([]float64, 0, boot.resamples())
+	shares := make([]float64, 0, boot.resamples())
 	for range boot.resamples() {
 		resample(times, rng)
-		diffs = append(diffs, weightedMedian(diff, byDiff, times))
 		if s, ok := shareOf(weightedMedian(a, byA, times), weightedMedian(b, byB, times)); ok {
 			shares = append(shares, s)
 		}
 	}
-	return diffs, shares
+	return shares
 }
 
-// resample draws len(times) indices with replacement and counts them.
+// resample draws len(times) indices with replacement and counts them, two with each random number: scaling 32 bits
+// to the number of indices is off by less than their number in 2^32.
 func resample(times []uint32, rng *rand.Rand) {
 	clear(times)
-	n := uint32(len(times)) //nolint:gosec // reservoirs are far smaller than 2^32
-	for range n {
-		times[rng.Uint32N(n)]++
+	n := uint64(len(times))
+	for i := uint64(0); i < n; i += 2 {
+		r := rng.Uint64()
+		times[(r>>32)*n>>32]++
+		if i+1 < n {
+			times[(r&math.MaxUint32)*n>>32]++
+		}
 	}
 }
 
@@ -124,26 +127,27 @@ func sortedIndex(values []float64) []int32 {
 	return index
 }
 
-// weightedMedian is the median of values that each occur times[i] times; index sorts them, and the times add up to
-// their number.
+// weightedMedian is the smoothed median of values that each occur times[i] times; index sorts them, and the times add
+// up to their number n. Each value stands in the middle of its occurrences, and the median at n/2 is interpolated
+// between the two values around it: see medianDraw for why.
 func weightedMedian(values []float64, index []int32, times []uint32) float64 {
-	n := uint32(len(values)) //nolint:gosec // reservoirs are far smaller than 2^32
-	lower := (n + 1) / 2
-	upper := n/2 + 1
-	var seen uint32
-	var low float64
-	found := false
+	half := float64(len(values)) / 2
+	var seen, last, at float64
+	first := true
 	for _, i := range index {
 		if times[i] == 0 {
 			continue
 		}
-		seen += times[i]
-		if !found && seen >= lower {
-			low, found = values[i], true
+		t := float64(times[i])
+		middle := seen + t/2
+		if middle >= half {
+			if first || middle == half {
+				return values[i]
+			}
+			return last + (half-at)/(middle-at)*(values[i]-last)
 		}
-		if seen >= upper {
-			return (low + values[i]) / 2
-		}
+		seen += t
+		last, at, first = values[i], middle, false
 	}
-	return low
+	return last
 }

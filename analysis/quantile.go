@@ -41,7 +41,7 @@ func DefaultBootstrap() Bootstrap { return Bootstrap{Resamples: 2000, Seed: 2026
 
 // Method names the bootstrap for a report.
 func (b Bootstrap) Method() string {
-	return fmt.Sprintf("percentile bootstrap (%d resamples, seed %d) for medians and shares, order statistics for p90 and beyond",
+	return fmt.Sprintf("percentile bootstrap, smoothed for medians (%d resamples, seed %d); order statistics for p90 and beyond",
 		b.Resamples, b.Seed)
 }
 
@@ -94,10 +94,7 @@ func thresholds(q float64) (value, interval int) {
 
 func levelName(q float64) string { return fmt.Sprintf("p%g", math.Round(q*1e4)/1e2) }
 
-// medianInterval is the percentile bootstrap of the median. A resample of size n draws n uniform positions in the
-// sorted sample; its k-th smallest value stands at the k-th smallest position, and that position's distribution is
-// Beta(k, n+1-k) (David and Nagaraja, Order Statistics, 2003, section 2.1). Drawing the position itself gives the
-// resampled median exactly, in the time of one draw instead of n.
+// medianInterval is the smoothed percentile bootstrap of the median.
 func medianInterval(s Sample, boot Bootstrap) Interval {
 	medians := make([]float64, boot.resamples())
 	draw := newMedianDraw(s.Len(), boot.rng())
@@ -107,35 +104,27 @@ func medianInterval(s Sample, boot Bootstrap) Interval {
 	return percentileInterval(medians)
 }
 
-// medianDraw draws the ranks of the two middle values of a bootstrap resample.
+// medianDraw draws the median of bootstrap resamples. A resample of size n draws n uniform positions in the sorted
+// sample; its k-th smallest value stands at the k-th smallest position, which is Beta(k, n+1-k) distributed (David and
+// Nagaraja, Order Statistics, 2003, section 2.1), and the median at k = (n+1)/2. Drawing the position itself takes one
+// draw instead of n. Between two observations the value is interpolated: without that smoothing the interval can only
+// end at observations, and covers 92 % at n = 21 instead of 95 % (Hettmansperger and Sheather, 1986).
 type medianDraw struct {
-	n     int
-	lower distuv.Beta
-	rng   *rand.Rand
+	n        float64
+	position distuv.Beta
 }
 
 func newMedianDraw(n int, rng *rand.Rand) medianDraw {
-	k := (n + 1) / 2
-	return medianDraw{
-		n: n, rng: rng,
-		lower: distuv.Beta{Alpha: float64(k), Beta: float64(n + 1 - k), Src: rng},
-	}
+	k := float64(n+1) / 2
+	return medianDraw{n: float64(n), position: distuv.Beta{Alpha: k, Beta: k, Src: rng}}
 }
 
-func (m medianDraw) next() (lo, hi int) {
-	u := m.lower.Rand()
-	lo = m.rank(u)
-	if m.n%2 == 1 {
-		return lo, lo
-	}
-	// The next position is the smallest of the n/2 that lie above the lower one.
-	above := float64(m.n - m.n/2)
-	next := 1 - math.Pow(1-m.rng.Float64(), 1/above)
-	return lo, m.rank(u + (1-u)*next)
-}
-
-func (m medianDraw) rank(u float64) int {
-	return min(max(int(math.Ceil(u*float64(m.n))), 1), m.n)
+// median is the median of one resample of s.
+func (m medianDraw) median(s Sample) float64 {
+	at := m.position.Rand() * (m.n + 1)
+	below := math.Floor(at)
+	low := s.Rank(int(below))
+	return low + (at-below)*(s.Rank(int(below)+1)-low)
 }
 
 // percentileInterval is the middle 95 % of the resampled values.

@@ -1,8 +1,6 @@
 package analysis
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // CompareMedians compares two samples that were not measured in pairs: the relative change (p50 of b - p50 of a) / p50
 // of a, and the ratio p50 of a / p50 of b. The intervals resample each sample on its own and exist from 20
@@ -41,10 +39,4 @@ func CompareMedians(a, b Sample, boot Bootstrap) (change, ratio Estimate) {
 		change.CI, ratio.CI = &ciC, &ciR
 	}
 	return change, ratio
-}
-
-// median is the median of one resample of s.
-func (m medianDraw) median(s Sample) float64 {
-	lo, hi := m.next()
-	return (s.Rank(lo) + s.Rank(hi)) / 2
 }

@@ -157,10 +157,7 @@ func uslResampler(levels []uslLevel, p uslParams, rng *rand.Rand) func() []uslLe
 	if repeated {
 		return func() []uslLevel {
 			for i, l := range levels {
-				var sum float64
-				for range l.x {
-					sum += l.x[rng.IntN(len(l.x))]
-				}
+				sum := resampledSum(l.x, rng)
 				r := float64(len(l.x))
 				// A resample of r values spreads by (r-1)/r too little; the factor mends that.
 				out[i].mean = math.Max(0, l.mean+(sum/r-l.mean)*math.Sqrt(r/(r-1)))
@@ -188,6 +185,20 @@ func uslResampler(levels []uslLevel, p uslParams, rng *rand.Rand) func() []uslLe
 		}
 		return out
 	}
+}
+
+// resampledSum is the sum of one resample, two draws with each random number: see resample.
+func resampledSum(values []float64, rng *rand.Rand) float64 {
+	n := uint64(len(values))
+	var sum float64
+	for i := uint64(0); i < n; i += 2 {
+		r := rng.Uint64()
+		sum += values[(r>>32)*n>>32]
+		if i+1 < n {
+			sum += values[(r&math.MaxUint32)*n>>32]
+		}
+	}
+	return sum
 }
 
 // uslStart solves the law's linear form, N/X = a + b (N-1) + c N (N-1) with a = 1/lambda, b = sigma/lambda and
@@ -240,6 +251,9 @@ func solve3(m [3][4]float64) ([3]float64, bool) {
 	return [3]float64{m[0][3] / m[0][0], m[1][3] / m[1][1], m[2][3] / m[2][2]}, true
 }
 
+// uslTolerance is the relative step at which the search ends, far below what any data can tell.
+const uslTolerance = 1e-8
+
 // fitLevels minimizes the sum of squares over sigma and kappa by Levenberg and Marquardt's method with projection on
 // the bounds. Lambda enters linearly, so its best value for given sigma and kappa is known and it needs no search
 // (variable projection, Golub and Pereyra, 1973).
@@ -254,6 +268,9 @@ func fitLevels(levels []uslLevel, start uslParams) uslParams {
 			break
 		}
 		s, k := clamp01(sigma+step[0]), math.Max(0, kappa+step[1])
+		if math.Abs(s-sigma) <= uslTolerance*(sigma+1e-6) && math.Abs(k-kappa) <= uslTolerance*(kappa+1e-9) {
+			break
+		}
 		l, sum := projectLambda(levels, s, k)
 		if sum < best {
 			gain := (best - sum) / math.Max(best, 1e-300)
