@@ -72,7 +72,7 @@ func (a *api) call(ctx context.Context, method, path string, body, out any) erro
 	if err != nil {
 		return err
 	}
-	defer res.Body.Close() //nolint:errcheck // read to its end below
+	defer res.Body.Close() // read to its end below
 
 	data, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
 	if err != nil {

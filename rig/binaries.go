@@ -141,7 +141,7 @@ func (s Search) find(env environment, off bool, name, flag, flagValue, variable 
 func (s Search) findEmulator(env environment) (path string, searched []string) {
 	self := s.Executable
 	if self == "" {
-		self, _ = os.Executable() //nolint:errcheck // without it there is no folder to look in
+		self, _ = os.Executable() // without it there is no folder to look in
 	}
 
 	if self != "" {

@@ -182,7 +182,7 @@ func (r *Rig) write(opts MakeOptions) error {
 func (r *Rig) writeDataset(p dataset.Params) error {
 	path := r.path(dataFile)
 
-	f, err := os.OpenFile(path+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600) //nolint:gosec // the rig's own
+	f, err := os.OpenFile(path+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ func script(t *testing.T, path, body string) string {
 		t.Fatal(err)
 	}
 
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+body+"\n"), 0o700); err != nil { //nolint:gosec // it has to run
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+body+"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 

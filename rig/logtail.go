@@ -64,11 +64,11 @@ func tail(out []byte) []string {
 
 // fileTail is tail of a file's end. A file that can't be read has no lines.
 func fileTail(path string) []string {
-	f, err := os.Open(path) //nolint:gosec // the rig's own log
+	f, err := os.Open(path)
 	if err != nil {
 		return nil
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close()
 
 	if _, err := f.Seek(-2*tailBytes, io.SeekEnd); err != nil {
 		if _, err := f.Seek(0, io.SeekStart); err != nil {

@@ -80,7 +80,7 @@ func (p *process) signal(sig os.Signal) {
 	case p.group:
 		signalGroup(p.pid(), sig)
 	default:
-		_ = p.cmd.Process.Signal(sig) //nolint:errcheck // it may have ended meanwhile, which is what is wanted
+		_ = p.cmd.Process.Signal(sig) // it may have ended meanwhile, which is what is wanted
 	}
 }
 

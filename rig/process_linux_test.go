@@ -124,7 +124,7 @@ func TestStopKillsWhatIgnoresTheRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close() //nolint:errcheck // test
+	defer r.Close()
 
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", `trap "" TERM; echo ready; while :; do sleep 1; done`)
 	cmd.Stdout = w

@@ -13,7 +13,7 @@ import (
 // signalGroup sends sig to every process of the group that pid leads. An absent group is fine.
 func signalGroup(pid int, sig os.Signal) {
 	if s, ok := sig.(syscall.Signal); ok && pid > 0 {
-		_ = syscall.Kill(-pid, s) //nolint:errcheck // it may have ended meanwhile, which is what is wanted
+		_ = syscall.Kill(-pid, s) // it may have ended meanwhile, which is what is wanted
 	}
 }
 
@@ -29,7 +29,7 @@ func onTerminal() bool {
 	if err != nil {
 		return false
 	}
-	defer tty.Close() //nolint:errcheck // only asked
+	defer tty.Close()
 
 	group, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
 
@@ -47,7 +47,7 @@ func endingSignal(state *os.ProcessState) int {
 
 // lock takes the lock file for this process or says ErrBusy at once. The returned function gives it back.
 func lock(path string) (func(), error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the rig's own lock
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}

@@ -151,7 +151,7 @@ func (r *Rig) kill(sig os.Signal) error {
 	if err != nil {
 		return fmt.Errorf("stop process %d: %w", state.PID, err)
 	}
-	defer proc.Release() //nolint:errcheck // nothing to do about it
+	defer proc.Release() // nothing to do about it
 
 	for deadline := time.Now().Add(stopGrace); ; time.Sleep(pollEvery) {
 		mark, err := startMark(state.PID)
@@ -252,7 +252,7 @@ func (r *Rig) bootOn(ctx context.Context, b Binaries, o UpOptions, port int, tok
 	if err != nil {
 		return nil, fmt.Errorf("boot: %w", err)
 	}
-	defer log.Close() //nolint:errcheck // the child has its own
+	defer log.Close() // the child has its own
 
 	address := fmt.Sprintf("127.0.0.1:%d", port)
 	env := orProcess(o.Env)

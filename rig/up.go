@@ -47,7 +47,7 @@ type UpOptions struct {
 
 func (o UpOptions) logf(format string, args ...any) {
 	if o.Log != nil {
-		fmt.Fprintf(o.Log, format+"\n", args...) //nolint:errcheck // progress is not worth an error
+		fmt.Fprintf(o.Log, format+"\n", args...) // progress is not worth an error
 	}
 }
 

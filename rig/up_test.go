@@ -41,7 +41,7 @@ func call(t *testing.T, r *rigtest.Rig, actor, method, path, body string) (int, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer res.Body.Close() //nolint:errcheck // test
+	defer res.Body.Close()
 
 	data, err := io.ReadAll(res.Body)
 	if err != nil {
@@ -212,7 +212,7 @@ func TestADetachedServerIsFoundByOthersAndStopped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = s.Stop() }) //nolint:errcheck // stopped below if all goes well
+	t.Cleanup(func() { _ = s.Stop() })
 
 	other, err := rig.Open(r.Dir())
 	if err != nil {
@@ -317,7 +317,7 @@ func TestATakenPortIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close() //nolint:errcheck // test
+	defer l.Close()
 
 	addr, _ := l.Addr().(*net.TCPAddr)
 	r := made(t)

@@ -162,10 +162,10 @@ func (c Config) explain(ctx context.Context, err error) error {
 
 	var boot *rig.BootError
 	if errors.As(err, &boot) && len(boot.Log) > 0 {
-		fmt.Fprintln(c.Stderr, "the server's last lines:") //nolint:errcheck // stderr
+		fmt.Fprintln(c.Stderr, "the server's last lines:")
 
 		for _, line := range boot.Log {
-			fmt.Fprintln(c.Stderr, "  |", line) //nolint:errcheck // stderr
+			fmt.Fprintln(c.Stderr, "  |", line)
 		}
 	}
 

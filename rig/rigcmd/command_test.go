@@ -285,7 +285,7 @@ func TestADeadServersLinesAreShown(t *testing.T) {
 		server: "echo first; echo last; exit 1",
 		cli:    `case $1 in cluster) echo '{"ok":true,"converged":true}' ;; *) echo '{}' ;; esac`,
 	} {
-		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+body+"\n"), 0o700); err != nil { //nolint:gosec // it has to run
+		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+body+"\n"), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -30,7 +30,7 @@ func (c Config) makeCommand() *cobra.Command {
 			return err
 		}
 
-		fmt.Fprintf(c.Stderr, "made the rig %s: %s\n", r.Dir(), r.Dataset()) //nolint:errcheck // stderr
+		fmt.Fprintf(c.Stderr, "made the rig %s: %s\n", r.Dir(), r.Dataset())
 
 		return nil
 	}

@@ -36,7 +36,7 @@ func runProgram(t *testing.T, env []string, args ...string) *program {
 		t.Fatal(err)
 	}
 
-	p := &program{Cmd: exec.CommandContext(t.Context(), self, args...), tmp: t.TempDir()} //nolint:gosec // this test
+	p := &program{Cmd: exec.CommandContext(t.Context(), self, args...), tmp: t.TempDir()}
 	p.Env = append(env, asProgram+"=1", "TMPDIR="+p.tmp)
 	p.Stderr = &p.stderr
 
@@ -122,13 +122,13 @@ func ended(t *testing.T, pid int) {
 
 // zombie: nobody reaps orphans in some containers.
 func zombie(pid int) bool {
-	out, err := exec.Command("ps", "-o", "stat=", "-p", itoa(pid)).Output() //nolint:gosec,noctx // test
+	out, err := exec.Command("ps", "-o", "stat=", "-p", itoa(pid)).Output()
 
 	return err == nil && strings.HasPrefix(strings.TrimSpace(string(out)), "Z")
 }
 
 func itoa(n int) string {
-	b, _ := json.Marshal(n) //nolint:errcheck,errchkjson // a number
+	b, _ := json.Marshal(n)
 
 	return string(b)
 }
@@ -299,7 +299,7 @@ func slowBinaries(t *testing.T) (cli, server, running string) {
 		server: `echo $$ > "` + running + `.new"; mv "` + running + `.new" "` + running + `"; exec sleep 60`,
 		cli:    `case $1 in cluster) echo '{"ok":true,"converged":true}' ;; *) echo '{}' ;; esac`,
 	} {
-		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+body+"\n"), 0o700); err != nil { //nolint:gosec // it has to run
+		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+body+"\n"), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -325,7 +325,7 @@ func TestSignalsDuringTheBootLeaveNothing(t *testing.T) {
 			var pid int
 
 			for range 500 {
-				if data, err := os.ReadFile(running); err == nil { //nolint:gosec // this test's
+				if data, err := os.ReadFile(running); err == nil {
 					if err := json.Unmarshal(bytes.TrimSpace(data), &pid); err != nil {
 						t.Fatal(err)
 					}
@@ -337,7 +337,7 @@ func TestSignalsDuringTheBootLeaveNothing(t *testing.T) {
 			}
 
 			p.send(t, sig)
-			_ = p.Process.Signal(sig) //nolint:errcheck // twice; the first may have been enough
+			_ = p.Process.Signal(sig)
 
 			if out, code := p.end(t); code != 128+int(sig) || out != "" {
 				t.Errorf("%s, %v: code %d, stdout %q, stderr %s", name, sig, code, out, p.stderr.String())
@@ -366,7 +366,7 @@ func TestAnInterruptWhileFragmentingStopsTheServer(t *testing.T) {
 	}
 
 	for range 1000 {
-		if data, err := os.ReadFile(state); err == nil && json.Unmarshal(data, &server) == nil && server.Version != "" { //nolint:gosec
+		if data, err := os.ReadFile(state); err == nil && json.Unmarshal(data, &server) == nil && server.Version != "" {
 			break
 		}
 

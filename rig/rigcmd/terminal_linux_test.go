@@ -21,7 +21,7 @@ func terminal(t *testing.T) (user, program *os.File) {
 		t.Fatal(err)
 	}
 
-	t.Cleanup(func() { _ = user.Close() }) //nolint:errcheck // test
+	t.Cleanup(func() { _ = user.Close() })
 
 	if err := unix.IoctlSetPointerInt(int(user.Fd()), unix.TIOCSPTLCK, 0); err != nil {
 		t.Fatal(err)
@@ -52,7 +52,7 @@ func TestCtrlCOnATerminalReachesTheCommandOnce(t *testing.T) {
 	// The command is in the terminal's foreground: it may read from it, and Ctrl-Z stops it.
 	foreground := "read -r _ _ _ _ group _ _ foreground _ < /proc/$$/stat; test $group = $foreground"
 
-	cmd := exec.CommandContext(t.Context(), self, "run", "--rows", "5", "--", //nolint:gosec // this test
+	cmd := exec.CommandContext(t.Context(), self, "run", "--rows", "5", "--",
 		"sh", "-c", foreground+" && test -t 0 && test -t 1 && exec env "+asProgram+`=counter "$0"`, self)
 	cmd.Env = append(realEnv(t), asProgram+"=1", "TMPDIR="+t.TempDir())
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
@@ -95,7 +95,7 @@ func TestCtrlCOnATerminalReachesTheCommandOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if _ = cmd.Wait(); cmd.ProcessState.ExitCode() != 41 { //nolint:errcheck // the code is looked at
+	if _ = cmd.Wait(); cmd.ProcessState.ExitCode() != 41 {
 		t.Errorf("code %d", cmd.ProcessState.ExitCode())
 	}
 

@@ -155,7 +155,7 @@ func (c Config) downCommand() *cobra.Command {
 				return err
 			}
 
-			fmt.Fprintf(c.Stderr, "stopped the rig %s\n", r.Dir()) //nolint:errcheck // stderr
+			fmt.Fprintf(c.Stderr, "stopped the rig %s\n", r.Dir())
 
 			return nil
 		},
