@@ -3,6 +3,7 @@ package gq
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/mitodl/xk6-omnigraph/emulator/lex"
 	"github.com/mitodl/xk6-omnigraph/emulator/schema"
@@ -37,6 +38,8 @@ type parser struct {
 	src    string
 	tokens []lex.Token
 	i      int
+	// limitPos is where the query's limit begins.
+	limitPos int
 }
 
 func (p *parser) cur() lex.Token { return p.tokens[p.i] }
@@ -105,6 +108,10 @@ func (p *parser) query() (*Query, error) {
 	if err := p.queryBody(q); err != nil {
 		return nil, err
 	}
+	if q.Read != nil && q.Read.Limit >= 0 && !p.cur().Is("}") {
+		// What follows a limit cannot be fixed there: something is missing before it.
+		return nil, &lex.Error{Source: p.src, Pos: p.limitPos, Expected: "order_clause"}
+	}
 	return q, p.need("}", p.tailExpectation(q))
 }
 
@@ -113,8 +120,6 @@ func (p *parser) tailExpectation(q *Query) string {
 	switch {
 	case q.Read == nil:
 		return "mutation_stmt"
-	case q.Read.Limit >= 0:
-		return "order_clause"
 	case len(q.Read.Order) > 0:
 		return "limit_clause"
 	}
@@ -271,8 +276,9 @@ func (p *parser) delete() (Statement, error) {
 }
 
 func (p *parser) where(expected string) (Where, error) {
-	if err := p.need("where", expected); err != nil {
-		return Where{}, err
+	if !p.take("where") {
+		// The server's parser gives up right behind what came before.
+		return Where{}, &lex.Error{Source: p.src, Pos: p.tokens[p.i-1].End, Expected: expected}
 	}
 	name, err := p.name(lex.Ident, "ident")
 	if err != nil {
@@ -326,7 +332,7 @@ func (p *parser) read() (*Read, error) {
 		// The clause as a whole fails to parse, so the query's tail is what is wrong.
 		return nil, p.expected("order_clause")
 	}
-	p.advance()
+	p.limitPos = p.advance().Pos
 	text, err := p.name(lex.Integer, "integer")
 	if err != nil {
 		return nil, err
@@ -365,10 +371,10 @@ func (p *parser) clause(depth int) (Clause, error) {
 		switch {
 		case next.Is(":"):
 			return p.binding()
-		case next.Kind == lex.Ident && !next.Is("contains"):
+		case next.Kind == lex.Ident:
 			return p.traversal()
 		case next.Is("."):
-		case next.Kind == lex.Punct && (next.Text[0] == '=' || next.Text[0] == '!' || next.Text[0] == '<' || next.Text[0] == '>'), next.Is("contains"):
+		case next.Kind == lex.Punct && strings.IndexByte("=!<>", next.Text[0]) >= 0:
 		default:
 			p.i++
 			return nil, p.expected("comp_op or edge_ident")
@@ -385,10 +391,6 @@ func (p *parser) binding() (Clause, error) {
 		return nil, err
 	}
 	if !p.cur().Is("{") {
-		return b, nil
-	}
-	if p.peek().Is("}") {
-		p.i += 2
 		return b, nil
 	}
 	b.Props, err = p.assignments()
@@ -484,11 +486,15 @@ func (p *parser) call(depth int) (Expr, error) {
 		if depth > maxNesting {
 			return nil, lacks("expressions nested this deeply")
 		}
+		pos := p.cur().Pos
 		arg, err := p.expr(depth + 1)
 		if err != nil {
 			return nil, err
 		}
-		return Aggregate{Func: name, Arg: arg}, p.need(")", "nearest_ordering, now_call, search_call, fuzzy_call, match_text_call, bm25_call, rrf_call, agg_func, variable, or literal")
+		if !p.take(")") {
+			return nil, &lex.Error{Source: p.src, Pos: pos, Expected: "nearest_ordering, now_call, search_call, fuzzy_call, match_text_call, bm25_call, rrf_call, agg_func, variable, or literal"}
+		}
+		return Aggregate{Func: name, Arg: arg}, nil
 	case name == "now":
 		p.i += 2
 		return Now{}, p.need(")", "`)`")

@@ -41,7 +41,7 @@ func (g *Graph) CreateBranch(ctx context.Context, name, from string) error {
 		return err
 	}
 	if _, err := g.branch(name); err == nil {
-		return internal("storage: Encountered internal error: the branch '%s' exists already (Clone operation should not enter build_manifest.)", name)
+		return internal("storage: Encountered internal error. Please file a bug report at https://github.com/lance-format/lance/issues. Clone operation should not enter build_manifest.")
 	}
 	if g.log != nil {
 		if err := g.log.append(encodeBranch(recordCreateBranch, name, from), g.opts.Sync); err != nil {

@@ -4,9 +4,9 @@ package graph
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
+	"hash/fnv"
+	"io"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -132,9 +132,11 @@ func newGraph(s *schema.Schema, opts Options) *Graph {
 	return g
 }
 
+// shortHash names a table's folder as the server does.
 func shortHash(name string) string {
-	sum := sha256.Sum256([]byte(name))
-	return hex.EncodeToString(sum[:8])
+	h := fnv.New64a()
+	_, _ = io.WriteString(h, name) // a hash takes every write
+	return fmt.Sprintf("%016x", h.Sum64())
 }
 
 func (g *Graph) nodeTable(name string) int {
@@ -329,6 +331,10 @@ func (g *Graph) Snapshot(branchName string) (Snapshot, error) {
 		return Snapshot{}, err
 	}
 	s := Snapshot{Branch: branchName, ManifestVersion: b.head.Version, Head: b.head.ID}
+	if s.ManifestVersion == 1 {
+		// Making a graph leaves two more manifest versions behind its only commit.
+		s.ManifestVersion = 3
+	}
 	for i, t := range b.head.state.tables {
 		spec := &g.specs[i]
 		s.Tables = append(s.Tables, TableInfo{

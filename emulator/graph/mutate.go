@@ -436,12 +436,16 @@ func (m *mutation) insertNode(i int, s *gq.Insert) error {
 	return nil
 }
 
-// upsert replaces what has the id.
+// upsert replaces what has the id: every row of it, where concurrent inserts or an append left several.
 func (m *mutation) upsert(i int, id string, vals []Value) {
-	for _, r := range m.edit(i).find(id) {
-		m.remove(i, r)
-	}
+	old := m.edit(i).find(id)
 	m.insert(i, id, vals)
+	for n, r := range slices.Clone(old) {
+		m.remove(i, r)
+		if n > 0 {
+			m.insert(i, id, vals)
+		}
+	}
 }
 
 // unique checks the @unique properties other than the key, which identifies the row itself.
@@ -547,21 +551,24 @@ func (m *mutation) selected(i int, typ string, w gq.Where) ([]*row, error) {
 func (m *mutation) updateStatement(s *gq.Update) error {
 	i := m.g.nodeTable(s.Type)
 	spec := &m.g.specs[i]
+	for _, pm := range s.Set {
+		if schema.PropIndex(spec.props, pm.Name) == spec.node.Key {
+			return badRequest("cannot update @key property '%s' — delete and re-insert instead", pm.Name)
+		}
+	}
+	rows, err := m.selected(i, s.Type, s.Where)
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	// Only now: the server does not look at what it would set where nothing matches.
 	set := map[int]Value{}
 	for _, pm := range s.Set {
 		j := schema.PropIndex(spec.props, pm.Name)
-		if j == spec.node.Key {
-			return badRequest("cannot update @key property '%s' — delete and re-insert instead", pm.Name)
-		}
 		v, err := m.assigned(s.Type, &spec.props[j], pm.Value)
 		if err != nil {
 			return err
 		}
 		set[j] = v
-	}
-	rows, err := m.selected(i, s.Type, s.Where)
-	if err != nil {
-		return err
 	}
 	seen := map[string]bool{}
 	for _, r := range slices.Clone(rows) {

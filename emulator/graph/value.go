@@ -281,12 +281,19 @@ func integerParam(name string, kind schema.Kind, v *jsondoc.Value) (Value, error
 	case v.Kind != jsondoc.Number:
 		return Value{}, badRequest("param '%s': expected integer", name)
 	case !v.IsInteger() || !validInteger(text, kind):
-		return Value{}, badRequest("param '%s': expected integer number", name)
+		what := "integer"
+		if kind == schema.U64 || kind == schema.U32 {
+			what = "unsigned integer"
+		}
+		return Value{}, badRequest("param '%s': expected %s number", name, what)
 	}
 	if kind == schema.U64 || kind == schema.U32 {
 		n, err := strconv.ParseUint(text, 10, 64)
 		if err != nil {
-			return Value{}, badRequest("param '%s': expected integer number", name)
+			return Value{}, badRequest("param '%s': expected unsigned integer number", name)
+		}
+		if n > math.MaxInt64 {
+			return Value{}, badRequest("param '%s': value %s exceeds current engine range for U64 (max 9223372036854775807)", name, text)
 		}
 		if kind == schema.U32 && n > math.MaxUint32 {
 			return Value{}, badRequest("param '%s': value %s exceeds U32", name, text)

@@ -13,7 +13,10 @@ import (
 	"github.com/mitodl/xk6-omnigraph/emulator/schema"
 )
 
-func (r *request) ok(v any) { writeJSON(r.w, http.StatusOK, v) }
+func (r *request) ok(v any) {
+	r.deprecate()
+	writeJSON(r.w, http.StatusOK, v)
+}
 
 func (r *request) health() {
 	r.ok(struct {
@@ -99,9 +102,12 @@ func (r *request) query() {
 	r.runQuery(v, v.text("query"), v.text("name"), true)
 }
 
-func (r *request) deprecate(successor string) {
-	r.w.Header().Set("Deprecation", "true")
-	r.w.Header().Set("Link", "<"+successor+`>; rel="successor-version"`)
+// deprecate marks a success of a deprecated route with the one that took its place.
+func (r *request) deprecate() {
+	if r.successor != "" {
+		r.w.Header().Set("Deprecation", "true")
+		r.w.Header().Set("Link", "<"+r.successor+`>; rel="successor-version"`)
+	}
 }
 
 func (r *request) read() {
@@ -109,7 +115,7 @@ func (r *request) read() {
 	if !ok {
 		return
 	}
-	r.deprecate("query")
+	r.successor = "query"
 	r.runQuery(v, v.text("query_source"), v.text("query_name"), false)
 }
 
@@ -146,6 +152,7 @@ func (r *request) answerQuery(q *gq.Query, params *jsondoc.Value, t graph.Target
 		r.fail(err)
 		return
 	}
+	r.deprecate()
 	writeBytes(r.w, http.StatusOK, AppendRead(make([]byte, 0, len(res.Rows)+256), res, t, r.s.opts.Generation))
 }
 
@@ -161,7 +168,7 @@ func (r *request) change() {
 	if !ok {
 		return
 	}
-	r.deprecate("mutate")
+	r.successor = "mutate"
 	r.runMutation(v, size, "")
 }
 
@@ -348,7 +355,7 @@ func (r *request) ingest() {
 	if !ok {
 		return
 	}
-	r.deprecate("load")
+	r.successor = "load"
 	r.runLoad(v.text("data"), v.text("mode"), branchOf(v), v.text("from"), size)
 }
 

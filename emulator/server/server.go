@@ -124,6 +124,8 @@ type request struct {
 	// args are the variable segments behind the graph.
 	args  []string
 	start time.Time
+	// successor is the route that replaces this deprecated one.
+	successor string
 }
 
 func (r *request) cli() bool { return r.Header.Get(costmodel.ClientHeader) == "cli" }
