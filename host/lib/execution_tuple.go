@@ -163,7 +163,7 @@ func (et *ExecutionTuple) Global(n uint64) uint64 {
 		return n
 	}
 	share := uint64(len(et.mine))
-	return n/share*uint64(et.round) + uint64(et.mine[n%share]) //nolint:gosec // places are never negative
+	return n/share*uint64(et.round) + uint64(et.mine[n%share]) // #nosec -- places are never negative
 }
 
 // String returns "segment in sequence".

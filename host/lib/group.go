@@ -1,7 +1,7 @@
 package lib
 
 import (
-	"crypto/md5" //nolint:gosec // an identifier, not a protection
+	"crypto/md5" // #nosec -- an identifier, not a protection
 	"encoding/hex"
 	"errors"
 	"strings"
@@ -107,6 +107,6 @@ func NewGroupPath(old, path string) (string, error) {
 }
 
 func pathID(path string) string {
-	sum := md5.Sum([]byte(path)) //nolint:gosec // an identifier, not a protection
+	sum := md5.Sum([]byte(path)) // #nosec -- an identifier, not a protection
 	return hex.EncodeToString(sum[:])
 }

@@ -186,7 +186,7 @@ func (r *blockReader) next() bool {
 	if head&1 == 1 {
 		more, n := binary.Uvarint(r.data)
 		r.data = r.data[n:]
-		r.count = int(more) + 2 //nolint:gosec // written from an int
+		r.count = int(more) + 2 // #nosec -- written from an int
 	}
 	return true
 }
@@ -230,7 +230,7 @@ func (w *blockWriter) write() {
 		w.buf = binary.AppendUvarint(w.buf, head)
 	} else {
 		w.buf = binary.AppendUvarint(w.buf, head|1)
-		w.buf = binary.AppendUvarint(w.buf, uint64(w.count-2)) //nolint:gosec // at least 2 here
+		w.buf = binary.AppendUvarint(w.buf, uint64(w.count-2)) // #nosec -- at least 2 here
 	}
 	w.open.count += w.count
 	w.lastKey = w.key

@@ -51,15 +51,6 @@ func (ts *TagSet) WithTagsFromMap(m map[string]string) *TagSet {
 	return ts
 }
 
-// each calls f for every tag, from the last name to the first.
-func (ts *TagSet) each(f func(name, value string)) {
-	for n := ts.node(); !n.IsRoot(); {
-		prev, name, value := n.Data()
-		f(name, value)
-		n = prev
-	}
-}
-
 // MarshalJSON writes an object sorted by name.
 func (ts *TagSet) MarshalJSON() ([]byte, error) {
 	if ts == nil {

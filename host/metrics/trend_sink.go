@@ -35,7 +35,7 @@ func (t *TrendSink) P(pct float64) float64 {
 	if t.count == 0 {
 		return 0
 	}
-	last := int(t.count) - 1 //nolint:gosec // memory ends long before
+	last := int(t.count) - 1 // #nosec -- memory ends long before
 	rank := pct * float64(last)
 	lower := min(max(int(math.Floor(rank)), 0), last)
 	low := t.values.at(lower)

@@ -215,7 +215,7 @@ func valueOf(names []string, name, kind string) (uint8, error) {
 	if i < 0 {
 		return 0, fmt.Errorf("invalid %s '%s', it has to be one of: %s", kind, name, strings.Join(names, ", "))
 	}
-	return uint8(i + 1), nil //nolint:gosec // the lists are short
+	return uint8(i + 1), nil // #nosec -- the lists are short
 }
 
 // NullDNSSelect is a DNSSelect that may be unset.

@@ -64,7 +64,7 @@ func parseNetwork(s string) (ipBlock, error) {
 		return ipBlock{}, fmt.Errorf("invalid CIDR '%s': %w", s, err)
 	}
 	first := prefix.Masked().Addr()
-	free := uint(first.BitLen() - prefix.Bits()) //nolint:gosec // a prefix is never longer than its address
+	free := uint(first.BitLen() - prefix.Bits()) // #nosec -- a prefix is never longer than its address
 	size := new(big.Int).Lsh(big.NewInt(1), free)
 	block := ipBlock{first: addrToInt(first), count: size, ipv4: first.Is4()}
 	if size.Cmp(big.NewInt(2)) > 0 {

@@ -3,9 +3,9 @@ package crypto
 
 import (
 	"crypto/hmac"
-	"crypto/md5" //nolint:gosec // for checking against systems that use it
+	"crypto/md5" // #nosec -- for checking against systems that use it
 	"crypto/rand"
-	"crypto/sha1" //nolint:gosec // for checking against systems that use it
+	"crypto/sha1" // #nosec -- for checking against systems that use it
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/base64"
@@ -15,8 +15,8 @@ import (
 	"hash"
 
 	"github.com/grafana/sobek"
-	"golang.org/x/crypto/md4"       //nolint:staticcheck // for checking against systems that use it
-	"golang.org/x/crypto/ripemd160" //nolint:staticcheck // for checking against systems that use it
+	"golang.org/x/crypto/md4"       //nolint:staticcheck // #nosec -- for checking against systems that use it
+	"golang.org/x/crypto/ripemd160" //nolint:staticcheck // #nosec -- for checking against systems that use it
 
 	"go.k6.io/k6/v2/js/common"
 	"go.k6.io/k6/v2/js/modules"
