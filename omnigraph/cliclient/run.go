@@ -173,6 +173,11 @@ func (r *run) drain(pipe *os.File, keep int64) string {
 	var kept strings.Builder
 	for first := true; ; first = false {
 		n, err := pipe.Read(chunk[:])
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			// On a busy machine the deadline may pass before this goroutine got its turn: what the process wrote is
+			// still there.
+			n, err = readNow(pipe, chunk[:])
+		}
 		if n > 0 {
 			if first {
 				// An answer is printed at the very end: the last good moment to look at the memory.

@@ -63,7 +63,7 @@ func TestCanceledInTheQueue(t *testing.T) {
 	require.Equal(t, wire.KindCanceled, out.Err.Kind)
 	require.Contains(t, out.Err.Message, "in the queue for a process slot")
 	require.False(t, out.Err.Indeterminate)
-	require.GreaterOrEqual(t, out.Timings.Queued, 20*time.Millisecond)
+	require.Positive(t, out.Timings.Queued)
 	require.Zero(t, out.Timings.Total)
 
 	// Time in the queue counts neither against the timeout nor as part of the attempt.
