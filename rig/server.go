@@ -151,7 +151,7 @@ func (r *Rig) kill(sig os.Signal) error {
 	if err != nil {
 		return fmt.Errorf("stop process %d: %w", state.PID, err)
 	}
-	defer proc.Release() // nothing to do about it
+	defer func() { _ = proc.Release() }()
 
 	for deadline := time.Now().Add(stopGrace); ; time.Sleep(pollEvery) {
 		mark, err := startMark(state.PID)
