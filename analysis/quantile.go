@@ -89,7 +89,7 @@ func thresholds(q float64) (value, interval int) {
 		return MinP99, MinP99CI
 	}
 	tail := math.Min(q, 1-q)
-	return int(math.Ceil(1 / tail)), int(math.Ceil(10 / tail))
+	return int(math.Ceil(1/tail - 1e-9)), int(math.Ceil(10/tail - 1e-9))
 }
 
 func levelName(q float64) string { return fmt.Sprintf("p%g", math.Round(q*1e4)/1e2) }
