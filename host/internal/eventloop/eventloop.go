@@ -4,6 +4,7 @@ package eventloop
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/grafana/sobek"
@@ -141,7 +142,10 @@ func (e *EventLoop) Start(first func() error) error {
 
 // WaitOnRegistered runs callbacks until none is outstanding and ignores their errors: it drains the loop once its
 // work has failed or ended.
-func (e *EventLoop) WaitOnRegistered() {
+func (e *EventLoop) WaitOnRegistered() { e.Drain(func() {}) }
+
+// Drain is WaitOnRegistered with something to do before each callback.
+func (e *EventLoop) Drain(before func()) {
 	for {
 		batch, _ := e.next()
 		if len(batch) == 0 {
@@ -149,6 +153,7 @@ func (e *EventLoop) WaitOnRegistered() {
 			return
 		}
 		for _, f := range batch {
+			before()
 			_ = f() // what came before has been reported already
 		}
 		e.recycle(batch)
@@ -198,7 +203,7 @@ func (e *EventLoop) describe(value sobek.Value) (text string) {
 			return
 		}
 		if stack := obj.Get("stack"); stack != nil && sobek.IsString(stack) && stack.String() != "" {
-			text = stack.String()
+			text = strings.TrimSuffix(stack.String(), "\n")
 		}
 	})
 	if ex != nil {

@@ -219,7 +219,11 @@ func (vu *VU) runOnce(ctx context.Context, what once, fn sobek.Callable, arg sob
 		vu.rt.ClearInterrupt()
 	}
 	cancel()
-	vu.loop.WaitOnRegistered()
+	vu.loop.Drain(func() {
+		if timedOut || ctx.Err() != nil {
+			vu.rt.Interrupt(limited.Err())
+		}
+	})
 	if what.name != handleSummaryName {
 		vu.pushIterationSamples(start, time.Now(), false)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/grafana/sobek"
 
+	"go.k6.io/k6/v2/errext"
 	"go.k6.io/k6/v2/internal/event"
 	"go.k6.io/k6/v2/internal/eventloop"
 	"go.k6.io/k6/v2/lib"
@@ -177,9 +178,9 @@ func (a *ActiveVU) RunOnce() error {
 	start := time.Now()
 	_, err = vu.call(a.fn, arg)
 	end := time.Now()
-	complete := a.RunContext.Err() == nil
+	complete := a.RunContext.Err() == nil && !errext.IsInterruptError(err)
 	ctx.end()
-	vu.loop.WaitOnRegistered()
+	vu.loop.Drain(a.keepInterrupted)
 	if vu.state.Options.NoVUConnectionReuse.Bool {
 		vu.transport.CloseIdleConnections()
 	}
@@ -189,6 +190,14 @@ func (a *ActiveVU) RunOnce() error {
 		a.rest(rest)
 	}
 	return err
+}
+
+// keepInterrupted keeps the JavaScript of late callbacks from running once the activation has ended, else a script
+// could go on for ever in them. The engine forgets an interruption that has happened, so each callback needs one.
+func (a *ActiveVU) keepInterrupted() {
+	if err := a.RunContext.Err(); err != nil {
+		a.rt.Interrupt(err)
+	}
 }
 
 // begin numbers the iteration.
