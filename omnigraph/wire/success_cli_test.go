@@ -75,6 +75,25 @@ func TestParseSuccessOfTheRealCLI(t *testing.T) {
 	}
 }
 
+func TestLoadOfNewerCLIs(t *testing.T) {
+	t.Parallel()
+	const commit = `"commit":{"graph_commit_id":"01M","graph_branch":"main","graph_manifest_version":7},"actor_id":"act-load"`
+	tests := []struct {
+		name, doc string
+		want      Success
+	}{
+		{"0.10", `{"uri":"u","branch":"main","mode":"merge","nodes":[{"name":"Memory","entities_loaded":5},{"name":"Project","entities_loaded":2}],"edges":[{"name":"RelatesTo","entities_loaded":3}],"total_entities":10,` + commit + `}`, Success{Mutation: true, AffectedNodes: 7, AffectedEdges: 3, ActorID: "act-load", Commit: "01M"}},
+		{"0.10, edges alone", `{"nodes":[],"edges":[{"name":"RelatesTo","entities_loaded":3}],"commit":null}`, Success{Mutation: true, AffectedEdges: 3}},
+		{"0.8 over HTTP", `{"tables":[{"table_key":"node:Memory","rows_loaded":5},{"table_key":"edge:RelatesTo","rows_loaded":3}],"actor_id":"act-load"}`, Success{Mutation: true, AffectedNodes: 5, AffectedEdges: 3, ActorID: "act-load"}},
+	}
+	for _, test := range tests {
+		got, err := ParseSuccess(&Operation{Op: OpLoad}, test.doc)
+		require.Nil(t, err, test.name)
+		got.Doc = ""
+		require.Equal(t, test.want, got, test.name)
+	}
+}
+
 func TestCommitsOfTheRealCLIComeNewestFirst(t *testing.T) {
 	t.Parallel()
 	got, err := ParseSuccess(&Operation{Op: OpCommits}, recordings(t)["ok/commits"].Stdout)
