@@ -69,8 +69,6 @@ type instance struct {
 	classes map[string]*sobek.Object
 	// methods is the prototype that both classes inherit their methods from, nil until the first client.
 	methods *sobek.Object
-	// parseJSON is the runtime's JSON.parse, nil until the first rows are looked at.
-	parseJSON sobek.Callable
 	// warmed holds the steps of sequences for which this VU is warm.
 	warmed map[sequenceStep]bool
 	// variant is the variant of compare whose callback runs now, or nil.

@@ -108,21 +108,12 @@ func (r *result) make(key string) (sobek.Value, bool) {
 	return nil, false
 }
 
-// parse decodes JSON that is known to be valid, as a script's own JSON.parse would.
+// parse decodes a part of the answer.
 func (r *result) parse(document, absent string) sobek.Value {
 	if document == "" {
 		document = absent
 	}
-	rt := r.mi.vu.Runtime()
-	if r.mi.parseJSON == nil {
-		json, _ := rt.GlobalObject().Get("JSON").(*sobek.Object)
-		r.mi.parseJSON, _ = sobek.AssertFunction(json.Get("parse"))
-	}
-	v, err := r.mi.parseJSON(sobek.Undefined(), rt.ToValue(document))
-	if err != nil {
-		r.mi.throw(err)
-	}
-	return v
+	return decodeJSON(r.mi.vu.Runtime(), document)
 }
 
 func (r *result) timings() sobek.Value {
