@@ -3,6 +3,7 @@ package cliclient
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -225,23 +226,30 @@ func TestLoadWritesDataToAPrivateFile(t *testing.T) {
 
 func TestStoredQueryTeachesWhetherItWrites(t *testing.T) {
 	t.Parallel()
-	c := fake(t, "stored")
+	catalog := NewCatalog()
+	pids := filepath.Join(t.TempDir(), "pids")
+	shared := func(c *Config) { c.Catalog = catalog }
+	c := fake(t, "stored", shared, withEnv(fakePIDs, pids))
 	write := &wire.Operation{Op: wire.OpInvoke, Graph: "g", Name: "writes"}
 	first := c.Do(t.Context(), write)
 	require.Nil(t, first.Err)
 	require.Equal(t, 1, first.Success.AffectedNodes)
 	second := c.Do(t.Context(), write)
 	require.Nil(t, second.Err)
-	command := c.storedCommand(write)
-	require.Equal(t, "mutate", command)
-	require.Equal(t, "query", c.storedCommand(&wire.Operation{Name: "reads"}))
+	require.Len(t, awaitPIDs(pids, 3), 3, "two processes for the first call, one for the second")
+	require.Positive(t, first.Timings.Spawn)
+	require.Nil(t, fake(t, "stored", shared, withEnv(fakePIDs, pids)).Do(t.Context(), write).Err)
+	require.Len(t, awaitPIDs(pids, 4), 4, "another client knows it already")
+	require.Equal(t, "mutate", c.storedCommand(write))
+	require.Equal(t, "query", c.storedCommand(&wire.Operation{Graph: "g", Name: "reads"}))
+	require.Equal(t, "query", c.storedCommand(&wire.Operation{Graph: "other", Name: "writes"}))
 
 	read := c.Do(t.Context(), &wire.Operation{Op: wire.OpInvoke, Graph: "g", Name: "reads"})
 	require.Nil(t, read.Err)
 	require.Equal(t, 1, read.Success.RowCount)
 
 	// What has changed on the server since is learned anew.
-	c.mutations.Store("reads", true)
+	catalog.writes.Store(c.storedQuery(&wire.Operation{Graph: "g", Name: "reads"}), true)
 	require.Nil(t, c.Do(t.Context(), &wire.Operation{Op: wire.OpInvoke, Graph: "g", Name: "reads"}).Err)
 
 	// What the script says is not second-guessed.

@@ -5,8 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -14,15 +12,13 @@ import (
 )
 
 // Client carries operations over the CLI, one process per call. It is safe for concurrent use, keeps nothing between
-// calls but what it learned about names, and needs no closing.
+// calls but the CLI's path and what its catalog learned, and needs no closing.
 type Client struct {
 	config  Config
 	env     []string
 	secrets []string
 	// program is the resolved path of the CLI, nil until it was found.
 	program atomic.Pointer[string]
-	// mutations maps the name of a stored query to whether it writes (bool), as far as the CLI has told.
-	mutations sync.Map
 }
 
 // New makes a client. It touches neither files nor network: a CLI that is not there is found out by the first
@@ -30,6 +26,9 @@ type Client struct {
 func New(config Config) (*Client, error) {
 	if err := config.validate(); err != nil {
 		return nil, err
+	}
+	if config.Catalog == nil {
+		config.Catalog = NewCatalog()
 	}
 	config.Bin = cmp.Or(config.Bin, DefaultBin)
 	config.Server = normalServer(config.Server)
@@ -48,7 +47,7 @@ func New(config Config) (*Client, error) {
 // the timings.
 func (c *Client) Do(ctx context.Context, op *wire.Operation) *wire.Outcome {
 	out := c.attempt(ctx, op)
-	if op.Op == wire.OpInvoke && op.Mutation == nil && c.learn(op.Name, out.Err) {
+	if op.Op == wire.OpInvoke && op.Mutation == nil && c.learn(op, out.Err) {
 		again := c.attempt(ctx, op)
 		again.add(out)
 		out = again
@@ -73,31 +72,6 @@ func (o *outcome) add(earlier *outcome) {
 		o.Process.CPU += earlier.Process.CPU
 		o.Process.MaxRSS = max(o.Process.MaxRSS, earlier.Process.MaxRSS)
 	}
-}
-
-// storedCommand is the command for a stored query, as far as it is known whether it writes.
-func (c *Client) storedCommand(op *wire.Operation) string {
-	writes, _ := c.mutations.Load(op.Name)
-	if op.Mutation != nil && *op.Mutation || op.Mutation == nil && writes == true {
-		return commandMutate
-	}
-	return commandQuery
-}
-
-// learn reports whether the CLI refused a stored query for being of the other sort, and remembers which it is.
-func (c *Client) learn(name string, err *wire.Error) bool {
-	if err == nil || err.Kind != wire.KindBadRequest {
-		return false
-	}
-	switch {
-	case strings.HasPrefix(err.Message, "'"+name+"' is a mutation "):
-		c.mutations.Store(name, true)
-	case strings.HasPrefix(err.Message, "'"+name+"' is a read "):
-		c.mutations.Store(name, false)
-	default:
-		return false
-	}
-	return true
 }
 
 func (c *Client) attempt(ctx context.Context, op *wire.Operation) *outcome {

@@ -33,6 +33,8 @@ type Config struct {
 	Env map[string]string
 	// Slots limits how many processes run at once; clients may share it. Nil is no limit.
 	Slots *Slots
+	// Catalog is what is known of stored queries; clients may share it. Nil is one of its own.
+	Catalog *Catalog
 	// MaxOutputBytes bounds what a process may print before it is killed; by default [DefaultMaxOutputBytes].
 	MaxOutputBytes int64
 }
