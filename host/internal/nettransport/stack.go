@@ -76,7 +76,7 @@ func newDialer(options lib.Options, resolver netext.Resolver, vuID uint64) *nete
 
 func newTLSConfig(options lib.Options, keyLog io.Writer) (*tls.Config, error) {
 	config := &tls.Config{
-		InsecureSkipVerify: options.InsecureSkipTLSVerify.Bool, //nolint:gosec // for the test's author to decide
+		InsecureSkipVerify: options.InsecureSkipTLSVerify.Bool, // #nosec -- for the test's author to decide
 		Renegotiation:      tls.RenegotiateFreelyAsClient,
 		KeyLogWriter:       keyLog,
 	}
@@ -84,8 +84,8 @@ func newTLSConfig(options lib.Options, keyLog io.Writer) (*tls.Config, error) {
 		config.CipherSuites = *options.TLSCipherSuites
 	}
 	if options.TLSVersion != nil {
-		config.MinVersion = uint16(options.TLSVersion.Min) //nolint:gosec // parsed from the names of versions
-		config.MaxVersion = uint16(options.TLSVersion.Max) //nolint:gosec // as above
+		config.MinVersion = uint16(options.TLSVersion.Min) // #nosec -- parsed from the names of versions
+		config.MaxVersion = uint16(options.TLSVersion.Max) // #nosec -- as above
 	}
 	for i, auth := range options.TLSAuth {
 		certificate, err := auth.Certificate()

@@ -14,7 +14,7 @@ func (r *Runner) consoleLogger() (logrus.FieldLogger, error) {
 		return consoleOf(r.pre.Logger), nil
 	}
 	// The file stays open until the process ends: nothing tells when the last line is written.
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600) //nolint:gosec // the user names it
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600) // #nosec -- the user names it
 	if err != nil {
 		return nil, fmt.Errorf("opening the file of the console output: %w", err)
 	}

@@ -97,8 +97,8 @@ func mulDiv(n int64, d time.Duration, div int64) time.Duration {
 	if n <= 0 || d <= 0 || div <= 0 {
 		return 0
 	}
-	hi, lo := bits.Mul64(uint64(n), uint64(d))
-	if hi >= uint64(div) {
+	hi, lo := bits.Mul64(uint64(n), uint64(d)) // #nosec G115 -- both are positive
+	if hi >= uint64(div) { // #nosec G115 -- as above
 		return Longest
 	}
 	quotient, _ := bits.Div64(hi, lo, uint64(div))

@@ -74,5 +74,5 @@ func UnwrapSobekInterruptedError(err error) error {
 
 // NewRandSource returns a source for Math.random that is seeded anew. It is for one runtime only.
 func NewRandSource() sobek.RandSource {
-	return rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())).Float64 //nolint:gosec // Math.random is no secret
+	return rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())).Float64 // #nosec -- Math.random is no secret
 }

@@ -80,7 +80,7 @@ func (a *hostAnswers) pick(sel types.DNSSelect) net.IP {
 		a.current++
 		return ip
 	case types.DNSrandom:
-		return a.ips[rand.IntN(len(a.ips))] //nolint:gosec // spreads load, guards nothing
+		return a.ips[rand.IntN(len(a.ips))] // #nosec -- spreads load, guards nothing
 	default:
 		return a.ips[0]
 	}

@@ -4,7 +4,7 @@ package webcrypto
 
 import (
 	"crypto/rand"
-	"crypto/sha1" //nolint:gosec // scripts may ask for it
+	"crypto/sha1" // #nosec -- scripts may ask for it
 	"crypto/sha256"
 	"crypto/sha512"
 	"fmt"
@@ -119,7 +119,7 @@ func newHash(rt *sobek.Runtime, algorithm sobek.Value) (hash.Hash, error) {
 	}
 	switch strings.ToUpper(name.String()) {
 	case "SHA-1":
-		return sha1.New(), nil //nolint:gosec // scripts may ask for it
+		return sha1.New(), nil // #nosec -- scripts may ask for it
 	case "SHA-256":
 		return sha256.New(), nil
 	case "SHA-384":

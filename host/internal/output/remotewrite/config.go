@@ -136,7 +136,7 @@ func (c *config) readHeaders(env *environment) {
 
 func (c *config) readTLS(env *environment) {
 	c.tls = &tls.Config{
-		InsecureSkipVerify: env.boolean("INSECURE_SKIP_TLS_VERIFY"), //nolint:gosec // for the user to decide
+		InsecureSkipVerify: env.boolean("INSECURE_SKIP_TLS_VERIFY"), // #nosec -- for the user to decide
 		MinVersion:         tls.VersionTLS13,
 	}
 	const minimum = "TLS_MINIMUM_VERSION"

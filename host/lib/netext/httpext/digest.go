@@ -1,7 +1,7 @@
 package httpext
 
 import (
-	"crypto/md5" //nolint:gosec // what RFC 7616 and most servers use
+	"crypto/md5" // #nosec -- what RFC 7616 and most servers use
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/sha512"

@@ -69,7 +69,7 @@ func pause(ctx context.Context, d time.Duration) {
 }
 
 func (k *instance) randomSeed(call sobek.FunctionCall) sobek.Value {
-	source := rand.New(rand.NewSource(call.Argument(0).ToInteger())) //nolint:gosec // the script wants it to repeat
+	source := rand.New(rand.NewSource(call.Argument(0).ToInteger())) // #nosec -- the script wants it to repeat
 	k.rt.SetRandSource(source.Float64)
 	return sobek.Undefined()
 }

@@ -15,8 +15,10 @@ import (
 	"hash"
 
 	"github.com/grafana/sobek"
-	"golang.org/x/crypto/md4"       //nolint:staticcheck // #nosec -- for checking against systems that use it
-	"golang.org/x/crypto/ripemd160" //nolint:staticcheck // #nosec -- for checking against systems that use it
+	// #nosec G506 -- for checking against systems that use it
+	"golang.org/x/crypto/md4" //nolint:staticcheck // as above
+	// #nosec G507 -- for checking against systems that use it
+	"golang.org/x/crypto/ripemd160" //nolint:staticcheck // as above
 
 	"go.k6.io/k6/v2/js/common"
 	"go.k6.io/k6/v2/js/modules"
