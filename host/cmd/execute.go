@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"time"
 
@@ -26,6 +27,8 @@ const exitEventTimeout = 30 * time.Minute
 
 // Execute runs the command that the process's arguments ask for and ends the process.
 func Execute() {
+	floor := newHeapFloor()
+	defer runtime.KeepAlive(floor)
 	gs := state.NewGlobalState(context.Background())
 	gs.OSExit(execute(gs))
 }
