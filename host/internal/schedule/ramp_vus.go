@@ -98,7 +98,7 @@ func mulDiv(n int64, d time.Duration, div int64) time.Duration {
 		return 0
 	}
 	hi, lo := bits.Mul64(uint64(n), uint64(d)) // #nosec G115 -- both are positive
-	if hi >= uint64(div) { // #nosec G115 -- as above
+	if hi >= uint64(div) {                     // #nosec G115 -- as above
 		return Longest
 	}
 	quotient, _ := bits.Div64(hi, lo, uint64(div))
