@@ -84,6 +84,7 @@ func (r *Runner) Teardown(ctx context.Context, out chan<- metrics.SampleContaine
 	if !r.bundle.has(teardownName) {
 		return nil
 	}
+	ctx = lib.WithExecutionState(ctx, nil) // the run is over
 	_, err := r.runOnce(ctx, out, once{
 		name: teardownName, option: "teardownTimeout", exitCode: exitcodes.TeardownTimeout,
 		timeout: timeoutOr(r.options.TeardownTimeout.TimeDuration(), r.options.TeardownTimeout.Valid, defaultSetupTimeout),
@@ -95,6 +96,7 @@ func (r *Runner) Teardown(ctx context.Context, out chan<- metrics.SampleContaine
 // which asks for the built-in summary, if there is no such function, it returns nothing or it throws. What it
 // returns in vain is an error and an empty result. The samples of this VU go nowhere.
 func (r *Runner) HandleSummary(ctx context.Context, data []byte) (map[string]io.Reader, error) {
+	ctx = lib.WithExecutionState(ctx, nil) // the run is over
 	out := make(chan metrics.SampleContainer)
 	over, drained := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -2,6 +2,7 @@
 package console
 
 import (
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -51,6 +52,10 @@ func (f *formatter) value(v sobek.Value) {
 	if !ok {
 		if sobek.IsString(v) {
 			f.out.WriteString(strconv.Quote(v.String()))
+			return
+		}
+		if symbol, ok := v.(*sobek.Symbol); ok {
+			f.out.WriteString("Symbol(" + symbol.String() + ")")
 			return
 		}
 		f.out.WriteString(v.String())
@@ -122,7 +127,7 @@ func (f *formatter) list(obj *sobek.Object) {
 
 // bytes shows typed arrays and buffers.
 func (f *formatter) bytes(obj *sobek.Object) bool {
-	if obj.ClassName() == "ArrayBuffer" {
+	if isBuffer(obj) {
 		buffer, ok := obj.Export().(sobek.ArrayBuffer)
 		if !ok {
 			return false
@@ -131,8 +136,7 @@ func (f *formatter) bytes(obj *sobek.Object) bool {
 		f.byteList(buffer.Bytes())
 		return true
 	}
-	buffer, ok := exportOf(obj.Get("buffer")).(sobek.ArrayBuffer)
-	if !ok || obj.Get("BYTES_PER_ELEMENT") == nil || buffer.Detached() {
+	if obj.Get("BYTES_PER_ELEMENT") == nil || !isBuffer(obj.Get("buffer")) {
 		return false
 	}
 	name := "TypedArray"
@@ -144,14 +148,9 @@ func (f *formatter) bytes(obj *sobek.Object) bool {
 	return true
 }
 
-func exportOf(v sobek.Value) any {
-	if v == nil {
-		return nil
-	}
-	if obj, ok := v.(*sobek.Object); !ok || obj.ClassName() != "ArrayBuffer" {
-		return nil
-	}
-	return v.Export()
+func isBuffer(v sobek.Value) bool {
+	obj, ok := v.(*sobek.Object)
+	return ok && obj.ExportType() == reflect.TypeFor[sobek.ArrayBuffer]()
 }
 
 func (f *formatter) byteList(data []byte) {

@@ -7,6 +7,7 @@ import (
 	"crypto/sha1" // #nosec -- scripts may ask for it
 	"crypto/sha256"
 	"crypto/sha512"
+	"errors"
 	"fmt"
 	"hash"
 	"strings"
@@ -15,7 +16,6 @@ import (
 
 	"go.k6.io/k6/v2/js/common"
 	"go.k6.io/k6/v2/js/modules"
-	"go.k6.io/k6/v2/js/promises"
 )
 
 // maxRandomBytes is the most that getRandomValues fills at a time, as the API's specification has it.
@@ -91,23 +91,40 @@ func randomUUID() string {
 
 func digest(vu modules.VU, call sobek.FunctionCall) sobek.Value {
 	rt := vu.Runtime()
-	promise, resolve, reject := promises.New(vu)
-	sum, err := newHash(rt, call.Argument(0))
-	if err != nil {
-		reject(err)
-		return rt.ToValue(promise)
+	promise, resolve, reject := rt.NewPromise()
+	settle := func() error {
+		sum, err := newHash(call.Argument(0))
+		if err != nil {
+			return reject(newError(rt, "NotSupportedError", err))
+		}
+		data, err := input(call.Argument(1))
+		if err != nil {
+			return reject(newError(rt, "TypeError", err))
+		}
+		_, _ = sum.Write(data) // a hash takes everything
+		return resolve(rt.NewArrayBuffer(sum.Sum(nil)))
 	}
-	data, err := input(call.Argument(1))
-	if err != nil {
-		reject(err)
-		return rt.ToValue(promise)
+	if err := settle(); err != nil {
+		common.Throw(rt, err)
 	}
-	_, _ = sum.Write(data) // a hash takes everything
-	resolve(rt.NewArrayBuffer(sum.Sum(nil)))
 	return rt.ToValue(promise)
 }
 
-func newHash(rt *sobek.Runtime, algorithm sobek.Value) (hash.Hash, error) {
+// newError makes a JavaScript error with a name of the Web's.
+func newError(rt *sobek.Runtime, name string, err error) *sobek.Object {
+	ctor := rt.Get("Error")
+	if name == "TypeError" {
+		ctor = rt.Get(name)
+	}
+	obj, newErr := rt.New(ctor, rt.ToValue(err.Error()))
+	if newErr != nil {
+		return rt.NewGoError(err)
+	}
+	_ = obj.DefineDataProperty("name", rt.ToValue(name), sobek.FLAG_TRUE, sobek.FLAG_TRUE, sobek.FLAG_FALSE)
+	return obj
+}
+
+func newHash(algorithm sobek.Value) (hash.Hash, error) {
 	name := algorithm
 	if obj, ok := algorithm.(*sobek.Object); ok {
 		if inner := obj.Get("name"); inner != nil {
@@ -115,7 +132,7 @@ func newHash(rt *sobek.Runtime, algorithm sobek.Value) (hash.Hash, error) {
 		}
 	}
 	if common.IsNullish(name) {
-		panic(rt.NewTypeError("crypto.subtle.digest needs the name of an algorithm"))
+		return nil, errors.New("crypto.subtle.digest needs the name of an algorithm")
 	}
 	switch strings.ToUpper(name.String()) {
 	case "SHA-1":
@@ -127,7 +144,7 @@ func newHash(rt *sobek.Runtime, algorithm sobek.Value) (hash.Hash, error) {
 	case "SHA-512":
 		return sha512.New(), nil
 	default:
-		return nil, fmt.Errorf("NotSupportedError: crypto.subtle.digest does not know %q, only SHA-1, SHA-256, SHA-384 and SHA-512", name.String())
+		return nil, fmt.Errorf("crypto.subtle.digest does not know %q, only SHA-1, SHA-256, SHA-384 and SHA-512", name.String())
 	}
 }
 
@@ -140,5 +157,5 @@ func input(v sobek.Value) ([]byte, error) {
 			return data, nil
 		}
 	}
-	return nil, fmt.Errorf("TypeError: crypto.subtle.digest needs an ArrayBuffer or a view of one")
+	return nil, errors.New("crypto.subtle.digest needs an ArrayBuffer or a view of one")
 }

@@ -27,6 +27,9 @@ func (k *instance) check(call sobek.FunctionCall) sobek.Value {
 	value, set := call.Argument(0), call.Argument(1).ToObject(k.rt)
 	now, all := time.Now(), true
 	for _, name := range set.Keys() {
+		if _, err := lib.NewGroupPath(lib.RootGroupPath, name); err != nil {
+			common.Throw(k.rt, err) // a name that would not fit into the summary's tree
+		}
 		passed, err := k.holds(set.Get(name), value)
 		if err == nil || isException(err) {
 			k.report(state, tm, name, passed, now)
