@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Runs test/*.test.js and every example on bin/k6 against one rig, and adds the counts to the file given.
+set -uo pipefail
+cd "$(dirname "$0")/../.."
+counts=${1:-}
+
+if [ -z "${IN_RIG:-}" ]; then
+	IN_RIG=1 exec bin/k6 x omnigraph rig run --rows 200 -- "$0" "$counts"
+fi
+
+passed=0 failed=0
+for script in smoke.js test/*.test.js examples/*.js; do
+	if out=$(bin/k6 run --quiet --no-usage-report --no-color "$script" 2>&1); then
+		checks=$(printf '%s\n' "$out" | sed -nE 's/^ *checks_failed\.*: [0-9.]+% *([0-9]+) out of.*/\1/p')
+		if [ "${checks:-0}" = 0 ]; then
+			passed=$((passed + 1))
+			echo "ok    $script"
+			continue
+		fi
+	fi
+	failed=$((failed + 1))
+	echo "FAIL  $script"
+	printf '%s\n' "$out" | tail -n 60
+done
+echo "$passed passed, $failed failed"
+if [ -n "$counts" ]; then echo "$passed $failed 0" >>"$counts"; fi
+[ "$failed" -eq 0 ]
