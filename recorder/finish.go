@@ -202,6 +202,15 @@ func (c *Cell) decomposition() *Decomposition {
 // PartResidual names what the known parts leave of the wall time.
 const PartResidual = "residual"
 
+// PartNames lists the parts' names in the order in which an operation goes through them, the residual last.
+func PartNames() []string {
+	names := make([]string, 0, partCount+1)
+	for p := range partCount {
+		names = append(names, p.String())
+	}
+	return append(names, PartResidual)
+}
+
 // part gives a part's mean with the normal approximation's interval: parts are reported as means because means, and
 // not medians, add up to the whole.
 func (m moments) part(name string, wallMS float64) PartRecord {

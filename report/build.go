@@ -33,9 +33,12 @@ func Build(rec *recorder.Record) *Document {
 		d.Sections = append(d.Sections, *s)
 	}
 	for _, g := range groups {
-		if !g.spawnFloor() || len(groups) == 1 {
-			d.Sections = append(d.Sections, groupSection(g, floor))
+		if g.spawnFloor() && len(groups) > 1 {
+			continue
 		}
+		s := groupSection(g, floor)
+		s.Plots = groupPlots(rec, g)
+		d.Sections = append(d.Sections, s)
 	}
 	d.Sections = append(d.Sections, maintenanceSection(rec)...)
 	d.Sections = append(d.Sections, scheduleSection(rec)...)
@@ -174,7 +177,13 @@ func groupSection(g, floor *group) Section {
 		})
 	}
 	s.Tables = []Table{t}
-	s.Notes = g.notes()
+	if t := g.decompositionTable(); t != nil {
+		s.Tables = append(s.Tables, *t)
+	}
+	if t := g.scalingTable(); t != nil {
+		s.Tables = append(s.Tables, *t)
+	}
+	s.Notes = append(g.notes(), g.littleNotes()...)
 	return s
 }
 
@@ -347,7 +356,11 @@ func errorSection(groups []*group) []Section {
 	if len(t.Rows) == 0 {
 		return nil
 	}
-	return []Section{{Title: "Errors", Tables: []Table{t}}}
+	s := Section{Title: "Errors", Tables: []Table{t}}
+	if p := errorPlot(groups); p != nil {
+		s.Plots = []Plot{*p}
+	}
+	return []Section{s}
 }
 
 func stateSection(rec *recorder.Record) []Section {

@@ -106,3 +106,11 @@ func pValue(p *float64) string {
 		return strconv.FormatFloat(*p, 'f', 3, 64)
 	}
 }
+
+// joinWords is "a", "a and b", "a, b and c".
+func joinWords(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}
