@@ -14,7 +14,7 @@ import (
 type distribution struct {
 	blocks  []block
 	entries int      // distinct values in the blocks
-	keys    keySpace // of the blocks
+	space   keySpace // of the keys in the blocks
 	pending []float64
 	sorted  bool // whether pending is
 	nans    int  // values that are no numbers; they count as the greatest
@@ -59,7 +59,7 @@ func (d *distribution) at(rank int) float64 {
 	for i := range d.blocks {
 		to := len(d.pending)
 		if i+1 < len(d.blocks) {
-			next := d.keys.value(d.blocks[i+1].first)
+			next := d.space.value(d.blocks[i+1].first)
 			offset, _ := slices.BinarySearch(d.pending[from:], next)
 			to = from + offset
 		}
@@ -79,7 +79,7 @@ func (d *distribution) at(rank int) float64 {
 // atWithin returns the value of a rank in the union of a block and some sorted values.
 func (d *distribution) atWithin(b *block, waiting []float64, rank int) float64 {
 	for r := b.reader(); r.next(); {
-		value := d.keys.value(r.key)
+		value := d.space.value(r.key)
 		for len(waiting) > 0 && waiting[0] < value {
 			if rank == 0 {
 				return waiting[0]
@@ -97,34 +97,34 @@ func (d *distribution) atWithin(b *block, waiting []float64, rank int) float64 {
 
 // merge moves the waiting values into the blocks.
 func (d *distribution) merge() {
-	d.sort()
-	keys := d.keys
-	if keys == nanoseconds && slices.ContainsFunc(d.pending, func(v float64) bool { return !isWholeNanoseconds(v) }) {
-		keys = floatBits
+	space := d.space
+	if space == nanoseconds && slices.ContainsFunc(d.pending, func(v float64) bool { return !isWholeNanoseconds(v) }) {
+		space = floatBits
 	}
+	waiting := make([]uint64, len(d.pending))
+	for i, v := range d.pending {
+		waiting[i] = space.key(v)
+	}
+	waiting = sortKeys(waiting)
+
 	w := blockWriter{blocks: make([]block, 0, len(d.blocks)+len(d.pending)/blockEntries+1)}
-	waiting := d.pending
 	for i := range d.blocks {
 		for r := d.blocks[i].reader(); r.next(); {
 			key := r.key
-			if keys != d.keys {
-				key = keys.key(d.keys.value(key))
+			if space != d.space {
+				key = space.key(d.space.value(key))
 			}
-			for len(waiting) > 0 {
-				first := keys.key(waiting[0])
-				if first > key {
-					break
-				}
-				w.add(first, 1)
+			for len(waiting) > 0 && waiting[0] <= key {
+				w.add(waiting[0], 1)
 				waiting = waiting[1:]
 			}
 			w.add(key, r.count)
 		}
 	}
-	for _, v := range waiting {
-		w.add(keys.key(v), 1)
+	for _, key := range waiting {
+		w.add(key, 1)
 	}
-	d.blocks, d.entries, d.keys = w.finish(), w.entries, keys
+	d.blocks, d.entries, d.space = w.finish(), w.entries, space
 	d.pending = d.pending[:0]
 }
 

@@ -144,6 +144,21 @@ func TestAddingToATrendHardlyAllocates(t *testing.T) { //nolint:paralleltest // 
 	assert.LessOrEqual(t, per1000, 4.0)
 }
 
+func TestSortKeys(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(7, 8)) //nolint:gosec // reproducible on purpose
+	for _, mask := range []uint64{0, 1, 0xff, 0x7ff000, 1<<34 - 1, 1 << 63, 1<<63 | 1, ^uint64(0)} {
+		for _, n := range []int{0, 1, 2, fewestKeys - 1, fewestKeys, 5000} {
+			keys := make([]uint64, n)
+			for i := range keys {
+				keys[i] = random.Uint64() & mask
+			}
+			want := slices.Sorted(slices.Values(keys))
+			require.Equal(t, want, append([]uint64(nil), sortKeys(keys)...), "%d keys of %x", n, mask)
+		}
+	}
+}
+
 func FuzzDistribution(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 0, 0, 0, 0xf0, 0x3f, 1, 2, 3, 4, 5, 6, 7, 8}, uint8(50), uint16(1))
 	f.Add([]byte("sixteen bytes ok"), uint8(99), uint16(600))
