@@ -23,15 +23,7 @@ import (
 // log. Once ctx is done no samples are emitted. It may be called by several goroutines with one state, each with a
 // preq of its own.
 func MakeRequest(ctx context.Context, state *lib.State, preq *ParsedHTTPRequest) (*Response, error) {
-	response := &Response{
-		URL: preq.URL.URL,
-		Request: &Request{
-			Method:  preq.Req.Method,
-			URL:     preq.Req.URL.String(),
-			Headers: preq.Req.Header,
-			Cookies: describeCookies(preq.Cookies),
-		},
-	}
+	response := describeRequest(preq)
 	body, err := prepareBody(preq, response)
 	if err != nil {
 		return nil, err
@@ -54,6 +46,26 @@ func MakeRequest(ctx context.Context, state *lib.State, preq *ParsedHTTPRequest)
 		return fail(ctx, state, preq, response, x.urlError(err))
 	}
 	return response, nil
+}
+
+// describeRequest begins a response with what was asked for.
+func describeRequest(preq *ParsedHTTPRequest) *Response {
+	both := new(struct { // one allocation
+		response Response
+		request  Request
+	})
+	both.request = Request{
+		Method:  preq.Req.Method,
+		Headers: preq.Req.Header,
+		Cookies: describeCookies(preq.Cookies),
+	}
+	if u := preq.Req.URL; u == preq.URL.u && u.User == nil {
+		both.request.URL = preq.URL.target // the same text, already made
+	} else {
+		both.request.URL = u.String()
+	}
+	both.response = Response{URL: preq.URL.URL, Request: &both.request}
+	return &both.response
 }
 
 // fail ends a request that got no response.
