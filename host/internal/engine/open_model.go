@@ -25,12 +25,12 @@ type arrivals struct {
 	freed   chan struct{} // tells that there is one, if somebody waits
 }
 
-// The whole process may get no processor for a while. Starts that were overdue by more than stall when it woke up
-// may wait for a VU for up to catchUp from then: had there been a processor, the VUs would have been free in time.
-const (
-	stall   = time.Millisecond
-	catchUp = 10 * time.Millisecond
-)
+// stall is how late the process may wake up before it counts as having been without a processor.
+const stall = time.Millisecond
+
+// patience is how long a start may wait for a VU when the process has been without a processor: had there been
+// one, a VU would have been free in time. A busy machine takes its processors away again and again.
+const patience = 50 * time.Millisecond
 
 func (d *arrivals) duration() time.Duration { return d.d }
 
@@ -78,7 +78,7 @@ func (d *arrivals) run(regular, hard context.Context) {
 }
 
 // startOnSchedule sends each start at its time, or drops it when no VU is free and asks for one more.
-func (d *arrivals) startOnSchedule(hard context.Context, began time.Time, starts, more chan<- struct{}) {
+func (d *arrivals) startOnSchedule(hard context.Context, began time.Time, starts chan struct{}, more chan<- struct{}) {
 	timer := time.NewTimer(0)
 	<-timer.C
 	defer timer.Stop()
@@ -102,7 +102,7 @@ func (d *arrivals) startOnSchedule(hard context.Context, began time.Time, starts
 		} else if hard.Err() != nil {
 			return
 		}
-		if d.takeIdle() || awake.Sub(due) > stall && d.waitIdle(hard, timer, awake.Add(catchUp)) {
+		if d.takeIdle() || d.waitIdle(hard, timer, waitUntil(due, awake, len(starts) > 0)) {
 			starts <- struct{}{}
 			continue
 		}
@@ -115,6 +115,19 @@ func (d *arrivals) startOnSchedule(hard context.Context, began time.Time, starts
 			warned = true
 			d.logger.Warnf("Insufficient VUs, reached %d active VUs and cannot initialize more", asked)
 		}
+	}
+}
+
+// waitUntil tells how long a start that was due may wait for a VU. awake is when the schedule was last waited for;
+// VUs that have pending starts, which they have not even begun, are not busy but waiting for a processor.
+func waitUntil(due, awake time.Time, pending bool) time.Time {
+	switch {
+	case pending:
+		return time.Now().Add(patience)
+	case awake.Sub(due) > stall:
+		return awake.Add(patience)
+	default:
+		return time.Time{}
 	}
 }
 
@@ -143,6 +156,9 @@ func (d *arrivals) free() {
 
 // waitIdle waits for an idle VU and takes it off, until the deadline.
 func (d *arrivals) waitIdle(hard context.Context, timer *time.Timer, deadline time.Time) bool {
+	if !time.Now().Before(deadline) {
+		return false
+	}
 	d.waiting.Store(true)
 	defer d.waiting.Store(false)
 	timer.Reset(time.Until(deadline))
