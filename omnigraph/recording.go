@@ -37,6 +37,7 @@ type recording struct {
 	summary  *summaryFacts
 	written  bool
 	signals  chan os.Signal
+	signaled bool
 	// seen maps the scenarios that made an operation to their executors.
 	seen sync.Map
 	// deferred says that the record is written at k6's Exit event, which alone tells how the run ended.
@@ -125,6 +126,9 @@ func (r *recording) start() {
 			if s == syscall.SIGINT {
 				name = "SIGINT"
 			}
+			r.mu.Lock()
+			r.signaled = true
+			r.mu.Unlock()
 			r.recorder.SetEndedBy(name)
 		}
 	}()
@@ -138,9 +142,10 @@ func (r *recording) end(err error) {
 		close(r.signals)
 		r.signals = nil
 	}
+	signaled := r.signaled
 	wanted := r.config != nil && r.summary != nil || r.config != nil && !r.written
 	r.mu.Unlock()
-	if err != nil {
+	if err != nil && !signaled {
 		r.recorder.SetEndedBy(firstLine(err.Error()))
 	}
 	if wanted {

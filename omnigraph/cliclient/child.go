@@ -23,12 +23,19 @@ type ending struct {
 	cpu    time.Duration
 }
 
-// Each system has a type child with these methods:
-//
-//	startChild(launch) (*child, time.Duration, error)  starts it in a process group of its own and says how long fork
-//	                                                   and exec took
-//	id() int                                           is its process id
-//	await(sample func())  waits until the leader has ended, without reaping it, and calls sample now and then
-//	kill()                kills the whole group; only before reap
-//	reap(held bool) ending  kills what the leader left in its group, collects the leader and frees everything; once,
-//	                        after await. held says that something left behind still holds a pipe.
+// leader is a started process, the first of its group. Each system has a type child that is one, and a function
+// startChild(launch) (*child, time.Duration, error), which starts it in a process group of its own and says how long
+// fork and exec took.
+type leader interface {
+	// id is the process id.
+	id() int
+	// await waits until the leader has ended, without reaping it, and calls sample now and then.
+	await(sample func())
+	// kill kills the whole group. It is not to be called after reap.
+	kill()
+	// reap kills what the leader left in its group, collects it and frees everything; once, after await. held says
+	// that something left behind still holds a pipe.
+	reap(held bool) ending
+}
+
+var _ leader = (*child)(nil)

@@ -122,6 +122,11 @@ func (o *outcome) fail(e *wire.Error) { o.Err = e }
 // settle decides what the process's end and output mean.
 func (o *outcome) settle(c *Client, op *wire.Operation, done *finished, spent time.Duration) {
 	killed := done.killed
+	defer func() {
+		if done.lingers != 0 && o.Err != nil {
+			o.Err.Message += fmt.Sprintf("; process %d has not ended yet, the system holds it", done.lingers)
+		}
+	}()
 	switch {
 	case done.cause == stoppedByOutput:
 		o.fail(c.failure(op, wire.KindOutputLimit, true, "the CLI printed more than %d bytes (option maxOutputBytes) within %v and was killed", c.maxOutput(op), round(spent)))

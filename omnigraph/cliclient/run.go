@@ -17,7 +17,9 @@ const (
 	pipeGrace = 200 * time.Millisecond
 	// maxStderrBytes is how much of standard error is kept; an error report stands at its beginning.
 	maxStderrBytes = 1 << 20
-	chunkBytes     = 32 << 10
+	// killPatience is how long a killed process is waited for: it ends at once, unless the kernel holds it.
+	killPatience = 5 * time.Second
+	chunkBytes   = 32 << 10
 )
 
 var chunks = sync.Pool{New: func() any { return new([chunkBytes]byte) }}
@@ -47,22 +49,36 @@ type finished struct {
 	held   bool
 	spawn  time.Duration
 	maxRSS int64
+	// lingers is the id of a killed process that has not ended yet, or 0.
+	lingers int
 }
 
 // run is one process from its start to its end.
 type run struct {
-	child     *child
-	maxOutput int64
-	printed   atomic.Int64
-	held      atomic.Bool
+	leader         leader
+	stdout, stderr *os.File
+	maxOutput      int64
+	patience       time.Duration
+	printed        atomic.Int64
+	held           atomic.Bool
 
 	mu    sync.Mutex
 	cause stopCause
-	over  bool
+	// stopped is closed with the first cause.
+	stopped chan struct{}
+	// ended says that the leader has ended, over that it may be reaped.
+	ended, over bool
 
 	peakMu sync.Mutex
 	peak   *peakMemory
 	maxRSS int64
+}
+
+func newRun(l leader, stdout, stderr *os.File, maxOutput int64) *run {
+	return &run{
+		leader: l, stdout: stdout, stderr: stderr, maxOutput: maxOutput, patience: killPatience,
+		stopped: make(chan struct{}), peak: openPeak(l.id()),
+	}
 }
 
 // execute starts a process and returns once it has ended, its group is gone and everything is freed. An error says
@@ -78,35 +94,71 @@ func execute(ctx context.Context, l launch, b bounds) (finished, error) {
 	if err != nil {
 		return finished{}, err
 	}
+	r := newRun(child, stdout, stderr, b.maxOutput)
+	done := r.supervise(ctx, b.deadline)
+	done.spawn = spawned
+	return done, nil
+}
 
-	r := &run{child: child, maxOutput: b.maxOutput, peak: openPeak(child.id())}
+// supervise sees a process to its end, or to its bounds and then to its end.
+func (r *run) supervise(ctx context.Context, deadline time.Time) finished {
 	defer context.AfterFunc(ctx, func() { r.stop(stoppedByContext) })()
-	if !b.deadline.IsZero() {
-		timer := time.AfterFunc(time.Until(b.deadline), func() { r.stop(stoppedByTimeout) })
+	if !deadline.IsZero() {
+		timer := time.AfterFunc(time.Until(deadline), func() { r.stop(stoppedByTimeout) })
 		defer timer.Stop()
 	}
 
-	done := finished{spawn: spawned}
-	var others sync.WaitGroup
-	others.Go(func() {
-		child.await(r.sample)
-		limit := time.Now().Add(pipeGrace)
-		_ = stdout.SetReadDeadline(limit)
-		_ = stderr.SetReadDeadline(limit)
-	})
-	others.Go(func() { done.stderr = r.drain(stderr, min(maxStderrBytes, b.maxOutput)) })
-	done.stdout = r.drain(stdout, b.maxOutput)
-	others.Wait()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		r.leader.await(r.sample)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.ended = true
+		r.limitReading(pipeGrace)
+	}()
+	errOutput := make(chan string, 1)
+	go func() { errOutput <- r.drain(r.stderr, min(maxStderrBytes, r.maxOutput)) }()
+	var done finished
+	done.stdout = r.drain(r.stdout, r.maxOutput)
+	done.stderr = <-errOutput
+	r.waitFor(ended)
 
 	// From here on nobody kills any more: once reaped, the ids may be somebody else's.
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.over = true
 	done.cause = r.cause
 	done.held = r.held.Load()
-	done.ending = child.reap(done.held)
-	r.mu.Unlock()
 	done.maxRSS = r.closePeak()
-	return done, nil
+	select {
+	case <-ended:
+		done.ending = r.leader.reap(done.held)
+	default:
+		// Killed, and yet not dead: the kernel waits for something, such as a file system that does not answer.
+		done.ending = ending{code: -1, killed: true}
+		done.lingers = r.leader.id()
+		go func() {
+			<-ended
+			r.leader.reap(done.held)
+		}()
+	}
+	return done
+}
+
+// waitFor waits for the end of the process: as long as it takes, but not if it was killed and stays.
+func (r *run) waitFor(ended <-chan struct{}) {
+	select {
+	case <-ended:
+		return
+	case <-r.stopped:
+	}
+	timer := time.NewTimer(r.patience)
+	defer timer.Stop()
+	select {
+	case <-ended:
+	case <-timer.C:
+	}
 }
 
 // openPipes gives the launch its three files and returns the ends that stay here.
@@ -146,8 +198,20 @@ func (r *run) stop(cause stopCause) {
 	}
 	if r.cause == notStopped {
 		r.cause = cause
+		close(r.stopped)
+		if !r.ended {
+			r.limitReading(r.patience)
+		}
 	}
-	r.child.kill()
+	r.leader.kill()
+}
+
+// limitReading bounds how long the pipes are read from now on.
+func (r *run) limitReading(d time.Duration) {
+	limit := time.Now().Add(d)
+	// Only a closed file refuses a deadline, and that is read no more.
+	_ = r.stdout.SetReadDeadline(limit)
+	_ = r.stderr.SetReadDeadline(limit)
 }
 
 // sample notes the peak memory so far. It may be called from several goroutines.
