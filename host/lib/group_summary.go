@@ -19,6 +19,10 @@ type GroupSummary struct {
 	known  map[*metrics.TagSet]struct{} // tag sets of group_duration that were seen
 }
 
+// maxKnownTagSets bounds the memory for tag sets whose check or group is known: a script may tag each check with a
+// value of its own.
+const maxKnownTagSets = 10_000
+
 // NewGroupSummary returns a tree that is only a root.
 func NewGroupSummary() (*GroupSummary, error) {
 	root, err := NewGroup("", nil)
@@ -73,6 +77,9 @@ func (gs *GroupSummary) addCheck(s *metrics.Sample) error {
 		if !known {
 			gs.order = append(gs.order, check)
 		}
+		if len(gs.checks) >= maxKnownTagSets {
+			clear(gs.checks)
+		}
 		gs.checks[s.Tags] = check
 	}
 	if s.Value != 0 {
@@ -88,6 +95,9 @@ func (gs *GroupSummary) addGroup(s *metrics.Sample) error {
 	defer gs.mu.Unlock()
 	if _, ok := gs.known[s.Tags]; ok {
 		return nil
+	}
+	if len(gs.known) >= maxKnownTagSets {
+		clear(gs.known)
 	}
 	gs.known[s.Tags] = struct{}{}
 	path, _ := s.Tags.Get(metrics.TagGroup.String())

@@ -1,6 +1,7 @@
 package lib
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -62,4 +63,24 @@ func TestGroupSummaryFollowsTheTags(t *testing.T) {
 	assert.EqualValues(t, 1, check.Fails)
 	require.Len(t, root.OrderedChecks, 1)
 	assert.EqualValues(t, 1, root.OrderedChecks[0].Passes)
+}
+
+func TestChecksWithTagsOfTheirOwnAreStillOneCheck(t *testing.T) {
+	t.Parallel()
+	registry := metrics.NewRegistry()
+	builtin := metrics.RegisterBuiltinMetrics(registry)
+	summary, err := NewGroupSummary()
+	require.NoError(t, err)
+	const samples = maxKnownTagSets + 100
+	base := registry.RootTagSet().With("check", "ok").With("group", "::g")
+	for i := range samples {
+		tags := base.With("zid", strconv.Itoa(i))
+		for _, metric := range []*metrics.Metric{builtin.Checks, builtin.GroupDuration} {
+			require.NoError(t, summary.AddSample(&metrics.Sample{TimeSeries: metrics.TimeSeries{Metric: metric, Tags: tags}, Value: 1}))
+		}
+	}
+	require.Len(t, summary.Checks(), 1)
+	assert.EqualValues(t, samples, summary.Checks()[0].Passes)
+	assert.LessOrEqual(t, len(summary.checks), maxKnownTagSets)
+	assert.LessOrEqual(t, len(summary.known), maxKnownTagSets)
 }
