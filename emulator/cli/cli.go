@@ -20,7 +20,8 @@ import (
 
 // Environment variables of the emulator's own.
 const (
-	// EnvProfile names the cost model.
+	// EnvProfile names the cost model of calls on a store. Without it, the model is the one that a server left
+	// there; calls of a server are charged by the server.
 	EnvProfile = "OMNIGRAPH_EMULATOR_PROFILE"
 	// EnvFaults names the fault file.
 	EnvFaults = "OMNIGRAPH_EMULATOR_FAULTS"
@@ -133,20 +134,12 @@ func (inv *invocation) run(ctx context.Context) error {
 	if inv.generation, err = Generation(inv.env.Getenv(EnvAPI)); err != nil {
 		return fail("%s: %v", EnvAPI, err)
 	}
-	if inv.cost, err = costmodel.Load(inv.env.Getenv(EnvProfile)); err != nil {
-		return fail("%s: %v", EnvProfile, err)
-	}
 	if inv.command.path == "version" {
 		fmt.Fprintf(inv.env.Stdout, "omnigraph %s\n", server.Version(inv.generation))
 		if !inv.short {
 			fmt.Fprintf(inv.env.Stdout, "internal-schema %d\n", graph.InternalSchemaVersion)
 		}
 		return nil
-	}
-	if inv.cost != nil {
-		if err := sleep(ctx, inv.cost.Start()); err != nil {
-			return err
-		}
 	}
 	if strings.HasPrefix(inv.command.path, "cluster ") {
 		return inv.cluster()

@@ -61,6 +61,9 @@ func (inv *invocation) direct(ctx context.Context) (err error) {
 		return fail("%v", err)
 	}
 	defer func() { err = errors.Join(err, g.Close()) }()
+	if err := inv.payStart(ctx, g); err != nil {
+		return err
+	}
 	v, print, err := inv.directCommand(ctx, g)
 	if err != nil {
 		var e *graph.Error
@@ -79,6 +82,22 @@ func (inv *invocation) direct(ctx context.Context) (err error) {
 		}
 	}
 	return inv.show(text, nil, print)
+}
+
+// payStart finds the cost model and waits for the start of the real CLI.
+func (inv *invocation) payStart(ctx context.Context, g *graph.Graph) (err error) {
+	if name := inv.env.Getenv(EnvProfile); name != "" {
+		inv.cost, err = costmodel.Load(name)
+	} else {
+		inv.cost, err = costmodel.Left(inv.uri)
+	}
+	if err != nil {
+		return fail("%v", err)
+	}
+	if inv.cost == nil {
+		return nil
+	}
+	return sleep(ctx, inv.cost.Start(g.StateCost(graph.MainBranch).Commits))
 }
 
 // beforeOpening refuses what no store can do.

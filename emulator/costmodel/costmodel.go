@@ -6,8 +6,11 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 )
@@ -35,6 +38,15 @@ type Work struct {
 	SinceOptimize int
 	// Others is how many other operations of its kind are in flight.
 	Others int
+	// Draw, from 0 to 1, places a commit within its spread.
+	Draw float64
+}
+
+// Draw is the n-th place within a spread: a sequence that fills the interval evenly and is the same every time.
+func Draw(n uint64) float64 {
+	const golden = 0.6180339887498949
+	_, f := math.Modf(float64(n) * golden)
+	return f
 }
 
 // Model is a profile. All times are milliseconds.
@@ -57,6 +69,9 @@ type Model struct {
 	// CommitContentionMS is added by the number of writers in flight; between the points it is interpolated,
 	// beyond the last it grows on as before.
 	CommitContentionMS []Point `json:"commit_contention_ms"`
+	// CommitSpread is the share by which commits differ from each other, up and down. Without it a closed loop
+	// of few writers falls into step with itself, and its medians jump.
+	CommitSpread float64 `json:"commit_spread"`
 	// CLIStartMS is what the CLI takes before it sends its request, beyond the bare start of a process.
 	CLIStartMS float64 `json:"cli_start_ms"`
 	// CLIPerCommitMS is added to that for each commit in the history.
@@ -95,6 +110,10 @@ func Load(name string) (*Model, error) {
 			return nil, fmt.Errorf("cost model: want none, spike or a file: %w", err)
 		}
 	}
+	return parse(name, text)
+}
+
+func parse(name string, text []byte) (*Model, error) {
 	m := &Model{}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
@@ -104,17 +123,56 @@ func Load(name string) (*Model, error) {
 	return m, m.check(name)
 }
 
+// leftName is the file by which a server tells whoever works on its stores directly what that costs.
+const leftName = "emulator.profile.json"
+
+// Leave writes the model into a store's directory, or removes the one there if m is nil: a CLI that optimizes
+// the store is started by somebody who knows the store, not the server's profile.
+func Leave(dir string, m *Model) error {
+	path := filepath.Join(dir, leftName)
+	if m == nil {
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("remove an old cost model: %w", err)
+		}
+		return nil
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		return fmt.Errorf("encode the cost model: %w", err)
+	}
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		return fmt.Errorf("leave the cost model in the store: %w", err)
+	}
+	return nil
+}
+
+// Left reads the model that a server left in a store's directory; nil if none did.
+func Left(dir string) (*Model, error) {
+	path := filepath.Join(dir, leftName)
+	text, err := os.ReadFile(path) //nolint:gosec // beside the store that the user names
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the store's cost model: %w", err)
+	}
+	return parse(path, text)
+}
+
 func (m *Model) check(name string) error {
 	if m.Name == "" {
 		return fmt.Errorf("cost model %s: give it a name", name)
 	}
 	for _, v := range []float64{
 		m.ReadMS, m.ReadPerFragmentMS, m.ReadPerRowMS, m.ReadPerCommitMS, m.ReadContention, m.CommitMS, m.CommitPerCommitMS,
-		m.CLIStartMS, m.CLIPerCommitMS, m.CLISlowdown, m.OptimizeMS, m.OptimizePerFragmentMS,
+		m.CommitSpread, m.CLIStartMS, m.CLIPerCommitMS, m.CLISlowdown, m.OptimizeMS, m.OptimizePerFragmentMS,
 	} {
 		if v < 0 {
 			return fmt.Errorf("cost model %s: a cost is negative", name)
 		}
+	}
+	if m.CommitSpread > 1 {
+		return fmt.Errorf("cost model %s: commit_spread is %g, want at most 1", name, m.CommitSpread)
 	}
 	if !slices.IsSortedFunc(m.CommitContentionMS, func(a, b Point) int { return a.N - b.N }) {
 		return fmt.Errorf("cost model %s: the points of commit_contention_ms must ascend", name)
@@ -135,19 +193,20 @@ func (m *Model) Read(w Work, cli bool) time.Duration {
 	contention := alone * m.ReadContention * float64(w.Others)
 	total := alone + contention
 	if cli {
-		total += m.CLISlowdown*contention + m.CLIPerCommitMS*float64(w.Commits)
+		total += m.CLISlowdown * contention
 	}
 	return ms(total)
 }
 
 // Commit is how long a commit holds the graph's commit lock.
 func (m *Model) Commit(w Work) time.Duration {
-	return ms(m.CommitMS + m.CommitPerCommitMS*float64(w.SinceOptimize) + m.contention(w.Others))
+	alone := m.CommitMS + m.CommitPerCommitMS*float64(w.SinceOptimize) + m.contention(w.Others)
+	return ms(alone * (1 + m.CommitSpread*(2*w.Draw-1)))
 }
 
-// BeforeCommit is what a CLI's write costs before it queues for the commit lock.
+// BeforeCommit is what the start of a CLI process loses to other writers, before its own write queues.
 func (m *Model) BeforeCommit(w Work) time.Duration {
-	return ms(m.CLISlowdown*m.contention(w.Others) + m.CLIPerCommitMS*float64(w.Commits))
+	return ms(m.CLISlowdown * m.contention(w.Others))
 }
 
 // contention interpolates CommitContentionMS at others+1 writers.
@@ -168,8 +227,11 @@ func (m *Model) contention(others int) float64 {
 	return a.MS + (b.MS-a.MS)*float64(n-a.N)/float64(b.N-a.N)
 }
 
-// Start is what the CLI takes before it sends its request.
-func (m *Model) Start() time.Duration { return ms(m.CLIStartMS) }
+// Start is what the CLI takes before it sends its request, beyond the bare start of a process, for a history of
+// so many commits.
+func (m *Model) Start(commits int) time.Duration {
+	return ms(m.CLIStartMS + m.CLIPerCommitMS*float64(commits))
+}
 
 // Optimize is the cost of folding fragments.
 func (m *Model) Optimize(fragments int) time.Duration {

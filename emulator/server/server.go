@@ -69,6 +69,7 @@ type Server struct {
 	tokens map[[sha256.Size]byte]string
 
 	reads   atomic.Int64
+	draws   atomic.Uint64
 	missing atomic.Int64 // unix nanoseconds until which the graphs are missing
 
 	mu       sync.Mutex
@@ -104,6 +105,10 @@ func New(graphs map[string]*Graph, opts Options) *Server {
 		opts.MaxInflightBytes = DefaultInflightBytes
 	}
 	s := &Server{opts: opts, version: Version(opts.Generation), graphs: graphs, inflight: map[string]*load{}}
+	if opts.Cost != nil {
+		// A client that reads nothing but the version still learns whose figures it gets.
+		s.version += "+" + opts.Cost.Name
+	}
 	if opts.Tokens != nil {
 		s.tokens = map[[sha256.Size]byte]string{}
 		for token, actor := range opts.Tokens {
@@ -286,11 +291,29 @@ func (r *request) dispatch(rt *route) {
 		r.w.WriteHeader(http.StatusMethodNotAllowed)
 		return
 	}
+	if !r.payCLI() {
+		return
+	}
 	if r.s.opts.Faults == nil {
 		h(r)
 		return
 	}
 	r.faulty(rt.name, h)
+}
+
+// payCLI waits for what the CLI stand-in would have needed before its request came: here, since the client that
+// starts it knows of no cost model.
+func (r *request) payCLI() bool {
+	m := r.s.opts.Cost
+	if m == nil || !r.cli() || r.graph == nil {
+		return true
+	}
+	c := r.graph.Store.StateCost(graph.MainBranch)
+	if until(r.Context(), r.start.Add(m.Start(c.Commits))) != nil {
+		return false
+	}
+	r.start = time.Now()
+	return true
 }
 
 const (
@@ -433,7 +456,9 @@ func (r *request) write(branch string) graph.Write {
 	w := graph.Write{Branch: branch, Actor: r.actor}
 	if m := r.s.opts.Cost; m != nil {
 		w.Hold = func(ctx context.Context, c graph.Cost, writers int) error {
-			return until(ctx, time.Now().Add(m.Commit(work(c, int64(writers-1)))))
+			cost := work(c, int64(writers-1))
+			cost.Draw = costmodel.Draw(r.s.draws.Add(1))
+			return until(ctx, time.Now().Add(m.Commit(cost)))
 		}
 	}
 	return w
