@@ -2,10 +2,12 @@ package recorder
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -56,6 +58,9 @@ func (r *Recorder) snapshot() (*Record, error) {
 	if err := rec.Run.complete(); err != nil {
 		return nil, err
 	}
+	if err := rec.plainExtra(); err != nil {
+		return nil, err
+	}
 	if err := r.fillGenerator(rec, m); err != nil {
 		return nil, err
 	}
@@ -73,6 +78,23 @@ func (r *Recorder) snapshot() (*Record, error) {
 		return nil, err
 	}
 	return rec, nil
+}
+
+// plainExtra turns what scripts stored into what reading the record would give: a report must not depend on whether it
+// is made in the run's own process.
+func (rec *Record) plainExtra() error {
+	for section, v := range rec.Extra {
+		data, err := json.Marshal(v)
+		if err != nil {
+			return fmt.Errorf("extra section %q is no JSON: %w", section, err)
+		}
+		var plain any
+		if err := json.Unmarshal(data, &plain); err != nil {
+			return fmt.Errorf("extra section %q: %w", section, err)
+		}
+		rec.Extra[section] = plain
+	}
+	return nil
 }
 
 func (r *Recorder) fillGenerator(rec *Record, m meta) error {
@@ -277,9 +299,35 @@ func (rec *Record) compute() error {
 	for i := range rec.Pairs {
 		rec.Pairs[i].compute(boot)
 	}
+	rec.findNoiseFloor()
 	rec.sort()
 	rec.Verdict, rec.Reasons = Judge(rec)
 	return nil
+}
+
+// findNoiseFloor takes the A/A noise floor from comparisons of a variant with itself, if nobody has set one: those
+// whose variants are named aa…, such as compare({aa1: read, aa2: read}). It is the root mean square of their shares.
+func (rec *Record) findNoiseFloor() {
+	if rec.Limits.NoiseFloor > 0 {
+		return
+	}
+	var sum float64
+	n := 0
+	for i := range rec.Pairs {
+		p := &rec.Pairs[i]
+		if p.Measured() && p.Share != nil && p.N >= analysis.MinPairsCI && p.IsAA() {
+			sum += *p.Share * *p.Share
+			n++
+		}
+	}
+	if n > 0 {
+		rec.Limits.NoiseFloor = math.Sqrt(sum / float64(n))
+	}
+}
+
+// IsAA tells whether the comparison is one of a variant with itself, by the variants' names.
+func (p *PairRecord) IsAA() bool {
+	return strings.HasPrefix(strings.ToLower(p.A), "aa") && strings.HasPrefix(strings.ToLower(p.B), "aa")
 }
 
 // Sample decodes the cell's histogram into a sample of milliseconds.
