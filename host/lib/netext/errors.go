@@ -15,7 +15,7 @@ type BlackListedIPError struct {
 
 // Error names the address and the network that forbids it.
 func (e BlackListedIPError) Error() string {
-	return fmt.Sprintf("IP (%s) is in a blacklisted range (%s)", e.ip, e.net.IPNet.String())
+	return fmt.Sprintf("IP (%s) is in a blacklisted range (%s)", e.ip, e.net.String())
 }
 
 // BlockedHostError says that a host name fits a pattern of the blockHostnames option.

@@ -151,7 +151,7 @@ func (x *exchange) run(response *Response, body []byte) error {
 	}
 	for followed := int64(0); ; followed++ {
 		x.req = req
-		res, err := x.send(req)
+		res, err := x.send(req) //nolint:bodyclose // complete and drop close it
 		if err != nil {
 			return x.abandon(response, err)
 		}

@@ -770,7 +770,7 @@ func TestMakeRequestAllocatesLittle(t *testing.T) {
 	require.NoError(t, err)
 	body := func() *http.Response {
 		return &http.Response{
-			StatusCode: 200, Status: "200 OK", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+			StatusCode: http.StatusOK, Status: "200 OK", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 			Header: http.Header{"Content-Type": {"text/plain"}}, Body: io.NopCloser(strings.NewReader("fine")),
 		}
 	}

@@ -71,6 +71,7 @@ func (j *CookieJar) Set(address, name, value string, options map[string]any) (bo
 	return true, nil
 }
 
+//nolint:gosec // whether a cookie is Secure or HttpOnly is for the script to say
 func setCookieOption(cookie *nethttp.Cookie, key string, option any) error {
 	if option == nil {
 		return nil
