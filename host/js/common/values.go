@@ -4,6 +4,7 @@ package common
 import (
 	"errors"
 	"math/rand/v2"
+	"strings"
 
 	"github.com/grafana/sobek"
 )
@@ -30,8 +31,12 @@ func IsAsyncFunction(rt *sobek.Runtime, val sobek.Value) bool {
 	if _, ok := sobek.AssertFunction(val); !ok {
 		return false
 	}
-	tag := val.ToObject(rt).GetSymbol(sobek.SymToStringTag)
-	return tag != nil && tag.String() == "AsyncFunction"
+	if tag := val.ToObject(rt).GetSymbol(sobek.SymToStringTag); tag != nil {
+		return tag.String() == "AsyncFunction"
+	}
+	// The engine leaves the tag out for methods, whose source begins with the keyword.
+	rest, found := strings.CutPrefix(val.String(), "async ")
+	return found && !strings.HasPrefix(strings.TrimSpace(rest), "(")
 }
 
 // FreezeObject makes an object and all that it holds read-only.

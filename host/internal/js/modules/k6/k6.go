@@ -92,7 +92,7 @@ func (k *instance) group(call sobek.FunctionCall) sobek.Value {
 	if !ok {
 		common.Throw(k.rt, errNoGroup)
 	}
-	if common.IsAsyncFunction(k.rt, call.Argument(1)) {
+	if tag := call.Argument(1).ToObject(k.rt).GetSymbol(sobek.SymToStringTag); tag != nil && tag.String() == "AsyncFunction" {
 		common.Throw(k.rt, errAsyncGroup)
 	}
 	leave, err := enterGroup(state, call.Argument(0).String())
@@ -113,6 +113,9 @@ func (k *instance) group(call sobek.FunctionCall) sobek.Value {
 	result, err := fn(sobek.Undefined())
 	if err != nil {
 		throwAgain(k.rt, err)
+	}
+	if isPromise(result) { // of an async method, which can't be told from others before
+		common.Throw(k.rt, errAsyncGroup)
 	}
 	return result
 }
