@@ -61,7 +61,11 @@ func (mi *instance) record(call sobek.FunctionCall) sobek.Value {
 		return sobek.Undefined()
 	})
 	set("extra", func(call sobek.FunctionCall) sobek.Value {
-		rec.SetExtra(call.Argument(0).String(), call.Argument(1).Export())
+		value, err := plainValue(call.Argument(1))
+		if err != nil {
+			mi.throw(fmt.Errorf("extra: argument value is %w", err))
+		}
+		rec.SetExtra(call.Argument(0).String(), value)
 		return sobek.Undefined()
 	})
 	set("noiseFloor", func(call sobek.FunctionCall) sobek.Value {
@@ -73,6 +77,26 @@ func (mi *instance) record(call sobek.FunctionCall) sobek.Value {
 		return sobek.Undefined()
 	})
 	return o
+}
+
+// plainValue takes a value out of JS as JSON.stringify would write it: NaN, say, has no place in a record and is null.
+func plainValue(v sobek.Value) (any, error) {
+	o, ok := v.(*sobek.Object)
+	if !ok {
+		if f, isFloat := v.Export().(float64); isFloat && (math.IsNaN(f) || math.IsInf(f, 0)) {
+			return nil, nil
+		}
+		return v.Export(), nil
+	}
+	encoded, err := encodeJSON(o)
+	if err != nil {
+		return nil, err
+	}
+	var plain any
+	if err := json.Unmarshal(encoded, &plain); err != nil {
+		return nil, fmt.Errorf("not encodable as JSON: %w", err)
+	}
+	return plain, nil
 }
 
 func (mi *instance) configureRecord(v sobek.Value) error {

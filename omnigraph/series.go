@@ -1,6 +1,7 @@
 package omnigraph
 
 import (
+	"math"
 	"strconv"
 
 	"go.k6.io/k6/v2/metrics"
@@ -75,7 +76,7 @@ func (c *client) newSeries(inv *invocation, key seriesKey, base *metrics.TagSet,
 	s.failed = tags.With("ok", "false")
 	s.key = recorder.CellKey{
 		Scenario: tagOf(base, "scenario"), Variant: key.variant, Transport: c.transport, Op: string(key.op), Query: key.label,
-		Workers: levelOf(base, "workers"), Phase: tagOf(base, "phase"),
+		Workers: levelOf(base, "workers"), Rate: rateOf(base), Phase: tagOf(base, "phase"),
 	}
 	c.mi.root.recording.sawScenario(inv.ctx)
 	s.cell = c.mi.root.recording.recorder.Cell(s.key)
@@ -93,4 +94,13 @@ func levelOf(tags *metrics.TagSet, name string) int {
 		return 0
 	}
 	return n
+}
+
+// rateOf is the rate that an open-model step declares in its tag rate, in iterations per second; 0 if it declares none.
+func rateOf(tags *metrics.TagSet) float64 {
+	v, err := strconv.ParseFloat(tagOf(tags, "rate"), 64)
+	if err != nil || v < 0 || math.IsInf(v, 0) || math.IsNaN(v) {
+		return 0
+	}
+	return v
 }

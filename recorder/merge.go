@@ -35,7 +35,7 @@ func Merge(records ...*Record) (*Record, error) {
 	first := sorted[0]
 	out := &Record{
 		Schema: Schema, Run: first.Run, System: first.System, Machine: first.Machine, Script: first.Script,
-		Dataset: first.Dataset, Emulator: first.Emulator, Limits: first.Limits, Extra: first.Extra,
+		Dataset: first.Dataset, Emulator: first.Emulator, Limits: first.Limits, Extra: mergedExtra(sorted),
 		Cells: []CellRecord{}, Pairs: []PairRecord{},
 	}
 	m := merger{out: out, cells: map[CellKey]*mergedCell{}, pairs: map[PairKey]*PairRecord{}, scenarios: map[string]Scenario{}}
@@ -57,6 +57,23 @@ func Merge(records ...*Record) (*Record, error) {
 		return nil, err
 	}
 	return out, nil
+}
+
+// mergedExtra takes each script's own value from the first generator that has it: a scenario of one VU runs in one of
+// the execution segments only.
+func mergedExtra(records []*Record) map[string]any {
+	var out map[string]any
+	for _, rec := range records {
+		for name, value := range rec.Extra {
+			if out == nil {
+				out = map[string]any{}
+			}
+			if _, there := out[name]; !there {
+				out[name] = value
+			}
+		}
+	}
+	return out
 }
 
 // distinct refuses a record that is given twice: its operations would count twice.

@@ -14,13 +14,15 @@ import (
 // Build makes the report of one record (merge several with [recorder.Merge] first).
 func Build(rec *recorder.Record) *Document {
 	groups := groupsOf(rec)
+	own := answerOf(rec, groups)
+	others := own.others(groups)
 	d := &Document{
 		Title:    titleOf(rec),
 		Banner:   bannerOf(rec),
 		Verdict:  rec.Verdict,
 		Meaning:  meaningOf(rec),
 		Reasons:  rec.Reasons,
-		Findings: findings(rec, groups),
+		Findings: append(own.trusted(rec), findings(rec, others)...),
 		Facts:    facts(rec),
 	}
 	var floor *group
@@ -29,10 +31,11 @@ func Build(rec *recorder.Record) *Document {
 			floor = g
 		}
 	}
-	if s := fragmentationSection(groups); s != nil {
+	d.Sections = append(d.Sections, own.sections...)
+	if s := fragmentationSection(others); s != nil {
 		d.Sections = append(d.Sections, *s)
 	}
-	for _, g := range groups {
+	for _, g := range others {
 		if g.spawnFloor() && len(groups) > 1 {
 			continue
 		}
@@ -40,11 +43,13 @@ func Build(rec *recorder.Record) *Document {
 		s.Plots = groupPlots(rec, g)
 		d.Sections = append(d.Sections, s)
 	}
+	d.addExtras(rec)
 	d.Sections = append(d.Sections, maintenanceSection(rec)...)
 	d.Sections = append(d.Sections, scheduleSection(rec)...)
 	d.Sections = append(d.Sections, errorSection(groups)...)
 	d.Sections = append(d.Sections, stateSection(rec)...)
 	d.Sections = append(d.Sections, generatorSection(rec))
+	d.Findings = withoutRepeats(d.Findings)
 	return d
 }
 

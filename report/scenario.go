@@ -1,0 +1,67 @@
+package report
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/mitodl/xk6-omnigraph/recorder"
+)
+
+// answer is what one of the shipped scenarios says in its own words about what it was made to find out.
+type answer struct {
+	findings []Finding
+	// observed are findings about what the server did, such as a row that is there twice. They are facts, and stay
+	// whatever the verdict on the figures is.
+	observed []Finding
+	sections []Section
+	// claims are the groups that the sections show already.
+	claims []*group
+}
+
+// answerOf asks every scenario's section for what it has to say of the record.
+func answerOf(rec *recorder.Record, groups []*group) answer {
+	var all answer
+	for _, ask := range []func(*recorder.Record, []*group) answer{
+		agingAnswer, batchAnswer, writersAnswer, integrityAnswer, noiseAnswer,
+	} {
+		a := ask(rec, groups)
+		all.findings = append(all.findings, a.findings...)
+		all.observed = append(all.observed, a.observed...)
+		all.sections = append(all.sections, a.sections...)
+		all.claims = append(all.claims, a.claims...)
+	}
+	return all
+}
+
+// others are the groups that no scenario's own section shows.
+func (a *answer) others(groups []*group) []*group {
+	var out []*group
+	for _, g := range groups {
+		if !slices.Contains(a.claims, g) {
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+// trusted are the findings that the record's verdict lets stand.
+func (a *answer) trusted(rec *recorder.Record) []Finding {
+	if rec.Verdict == recorder.Invalid {
+		return a.observed
+	}
+	return append(slices.Clone(a.observed), a.findings...)
+}
+
+// extra reads what a script kept for its own section. A record from elsewhere may hold anything there, so that what
+// does not fit is as good as absent.
+func extra(rec *recorder.Record, section string, into any) bool {
+	value, ok := rec.Extra[section]
+	if !ok {
+		return false
+	}
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		return false
+	}
+	return json.Unmarshal(encoded, into) == nil
+}

@@ -1,0 +1,121 @@
+// What the scenarios have in common: how they begin, what they may do, and how they leave the store behind.
+import exec from 'k6/execution';
+import { forget, keysOf } from './council.js';
+import { choice, runID } from './target.js';
+
+// sized picks the preset by NAME_PRESET, or PRESET for all scenarios, and gives its sizes.
+export function sized(env, name, presets) {
+  const own = `${name}_PRESET`;
+  const variable = env[own] ? own : 'PRESET';
+  const preset = choice(env, variable, Object.keys(presets), 'full');
+  return { preset, ...presets[preset] };
+}
+
+// described puts a scenario into the words of the run record; what it leaves out is the same for all.
+export function described(where, { state, workload, protocol }) {
+  return {
+    data: { provenance: where.isRig ? 'rig' : 'given' },
+    state: state || {},
+    workload: workload || {},
+    environment: { backend: where.store ? 'local' : 'served', network: 'as_given', warmth: 'warm' },
+    protocol: protocol || {},
+  };
+}
+
+// steps makes scenarios that wait for each other with sequence(): [{name, run, of, workers, tags}].
+export function stepScenarios(steps) {
+  return Object.fromEntries(steps.map((s) => [s.name, {
+    executor: s.each ? 'per-vu-iterations' : 'shared-iterations',
+    exec: s.run,
+    vus: s.workers,
+    iterations: s.each ? 1 : s.of,
+    maxDuration: '120m',
+    gracefulStop: '30s',
+    tags: { workers: String(s.workers), phase: 'measure', ...s.tags },
+  }]));
+}
+
+// begin checks that the run can be made and gives what teardown needs: the run's id and where the history stands.
+export function begin(where, http, rec, { writes = false, optimizes = false } = {}) {
+  const health = http.health();
+  if (!health.ok) {
+    exec.test.abort(`the server can't be used: ${health.error.message}`);
+  }
+  if (writes && !where.mayWrite) {
+    exec.test.abort('this scenario writes, and the store is no rig: ALLOW_WRITES=1 allows it');
+  }
+  if (optimizes && where.mayWrite && !where.store) {
+    console.warn('optimize is left out: it needs the store itself (OMNIGRAPH_STORE)');
+  }
+  if (__ENV.NOISE_FLOOR) {
+    rec.noiseFloor(Number(__ENV.NOISE_FLOOR));
+  }
+  const state = rec.before(http);
+  return {
+    id: runID(),
+    keys: keysOf(http),
+    commits: state ? state.commits : null,
+    sinceOptimize: state ? state.commitsSinceOptimize : null,
+  };
+}
+
+// needKeys aborts a read scenario that would have nothing to read.
+export function needKeys(data, where) {
+  if (data.keys.length === 0) {
+    exec.test.abort(`graph ${where.graph} holds no Memory rows to read; a rig brings its own`);
+  }
+}
+
+// optimizeNow compacts the store and notes it, or ends the run.
+export function optimizeNow(cli, rec, text) {
+  const res = cli.optimize();
+  if (!res.ok) {
+    exec.test.abort(`optimize failed: ${res.error.message}`);
+  }
+  rec.event('optimize', text, res.duration);
+  return res.duration;
+}
+
+// leave notes what the store holds, deletes the run's rows, and says what stays.
+export function leave(where, http, cli, rec, data, prefix) {
+  rec.after(http);
+  if (!where.mayWrite || !prefix) {
+    return;
+  }
+  if (where.store && cli) {
+    const res = cli.optimize();
+    if (!res.ok) {
+      console.warn(`the store was not optimized before the run's rows are deleted: ${res.error.message}`);
+    }
+  }
+  let gone;
+  try {
+    gone = forget(http, prefix);
+  } catch (e) {
+    console.error(e.message);
+    return;
+  }
+  const commits = http.commits();
+  const stay = commits.ok && data.commits !== null ? `${commits.rowCount - data.commits} commits of it stay` : 'its commits stay';
+  console.info(`${gone.rows} rows of this run were deleted in ${gone.commits} commits; ${stay} in the store's history`);
+}
+
+// measuring runs fn as warm-up or measurement: reports leave the warm-up out.
+export function warmUp(fn, times = 3) {
+  const before = exec.vu.tags.phase;
+  exec.vu.tags.phase = 'warmup';
+  for (let i = 0; i < times; i += 1) {
+    fn(i);
+  }
+  exec.vu.tags.phase = before || 'measure';
+}
+
+// pick chooses a key, another one each time, spread over all.
+export function pick(keys, i) {
+  return keys[(exec.vu.idInTest * 7919 + i * 31) % keys.length];
+}
+
+// round keeps what goes into a record short: microseconds are enough.
+export function round(ms) {
+  return Math.round(ms * 1000) / 1000;
+}
