@@ -17,7 +17,11 @@ func findings(rec *recorder.Record, groups []*group) []Finding {
 	if f := fragmentationFinding(groups); f != nil {
 		out = append(out, *f)
 	}
+	aged := len(out) > 0
 	for _, g := range groups {
+		if aged && (fragmentedName.MatchString(g.family) || optimizedName.MatchString(g.family)) {
+			continue // they were measured for the finding above; the transports' own steps say more about transports
+		}
 		for _, name := range g.pairNames() {
 			out = append(out, pairFinding(rec, g, name)...)
 		}
@@ -27,7 +31,7 @@ func findings(rec *recorder.Record, groups []*group) []Finding {
 			out = append(out, *f)
 		}
 	}
-	return withoutRepeats(out)
+	return out
 }
 
 // withoutRepeats leaves an advice at the first finding that gives it.
@@ -58,8 +62,8 @@ func fragmentationFinding(groups []*group) *Finding {
 	if best == nil {
 		return nil
 	}
-	text := fmt.Sprintf("Optimizing the store took %s over %s%s from %s to %s ms at p50: %s times faster",
-		best.query, best.lane, best.level.at(), ms(*best.before.P50), ms(*best.after.P50), times(*best.ratio.Value))
+	text := fmt.Sprintf("Optimizing the store took %s over %s%s from %s to %s ms at p50, %s",
+		best.query, best.lane, best.level.at(), ms(*best.before.P50), ms(*best.after.P50), ratioCI(best.ratio)+" times faster")
 	switch ci := best.ratio.CI; {
 	case ci == nil:
 		return &Finding{
@@ -71,12 +75,12 @@ func fragmentationFinding(groups []*group) *Finding {
 			best.query, best.lane, times(ci[0]), times(ci[1]))}
 	case ci[1] < 1:
 		return &Finding{
-			Text: fmt.Sprintf("%s [%s, %s]. The optimized store was the slower one.", text, times(ci[0]), times(ci[1])),
+			Text: text + ": the optimized store was the slower one.",
 			Next: "Look at what else changed between the two measurements before trusting either.",
 		}
 	default:
 		return &Finding{
-			Text: fmt.Sprintf("%s [%s, %s].", text, times(ci[0]), times(ci[1])),
+			Text: text + ".",
 			Next: "First verify that the scheduled omnigraph optimize really runs: until it does, the transport hardly matters.",
 		}
 	}

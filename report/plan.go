@@ -1,0 +1,396 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/mitodl/xk6-omnigraph/analysis"
+	"github.com/mitodl/xk6-omnigraph/recorder"
+)
+
+// PlanOptions are what a plan has to provide for.
+type PlanOptions struct {
+	Rate     float64 // reads per second
+	SLOP95MS float64 // of reads
+	// WriteRows are rows to be written per second; 0 if none.
+	WriteRows float64
+	// Query and Transport choose the read to plan with; empty stands for HTTP and the query that was read most.
+	Query, Transport string
+}
+
+// Plan is how many of each thing a load takes, with what limits it.
+type Plan struct {
+	Verdict recorder.Verdict  `json:"verdict"`
+	Reasons []recorder.Reason `json:"reasons"`
+	Options PlanOptions       `json:"options"`
+	Items   []PlanItem        `json:"items"`
+
+	banner string
+	facts  []Fact
+}
+
+// PlanItem is one figure of a plan. A nil Value is not known; Basis then says what would tell.
+type PlanItem struct {
+	Name  string             `json:"name"`
+	Value *float64           `json:"value"`
+	CI    *analysis.Interval `json:"ci"`
+	Unit  string             `json:"unit"`
+	// LimitedBy says what the figure is bounded by, Basis what it was found from.
+	LimitedBy string `json:"limited_by,omitempty"`
+	Basis     string `json:"basis"`
+}
+
+// MakePlan plans from one record (merge several with [recorder.Merge], or pass them all: each item takes the first
+// record that tells).
+func MakePlan(records []*recorder.Record, opts PlanOptions) (*Plan, error) {
+	switch {
+	case len(records) == 0:
+		return nil, errors.New("a plan needs a record")
+	case !(opts.Rate > 0) || math.IsInf(opts.Rate, 0):
+		return nil, errors.New("a plan needs a rate above 0, in reads per second")
+	case !(opts.SLOP95MS > 0) || math.IsInf(opts.SLOP95MS, 0):
+		return nil, errors.New("a plan needs an objective for the p95 above 0, in milliseconds")
+	case !(opts.WriteRows >= 0) || math.IsInf(opts.WriteRows, 0):
+		return nil, errors.New("a plan needs a write rate of 0 or more, in rows per second")
+	}
+	p := &Plan{Verdict: recorder.Valid, Options: opts, Reasons: []recorder.Reason{}}
+	for _, rec := range records {
+		p.banner = firstOf(p.banner, bannerOf(rec))
+		if rec.Verdict == recorder.Invalid {
+			p.Verdict = recorder.Invalid
+		} else if rec.Verdict == recorder.Directional && p.Verdict == recorder.Valid {
+			p.Verdict = recorder.Directional
+		}
+		for _, r := range rec.Reasons {
+			if recorder.ClassOf(r.Code) != recorder.ClassNamed && !slices.Contains(p.Reasons, r) {
+				p.Reasons = append(p.Reasons, r)
+			}
+		}
+		if diff := recorder.IdentityDiff(records[0], rec, "script", "point"); len(diff) > 0 {
+			p.Verdict = recorder.Invalid
+			p.Reasons = append(p.Reasons, recorder.Reason{
+				Code: "identity_mismatch",
+				Text: fmt.Sprintf("the records %s and %s differ in %s", records[0].Invocation.ID, rec.Invocation.ID, joinWords(diff)),
+			})
+		}
+	}
+	p.facts = facts(records[0])
+	read := bestRead(records, opts)
+	p.Items = append(p.Items, instances(records, read, opts), vus(read, opts))
+	if opts.WriteRows > 0 {
+		batch := bestBatch(records, opts.WriteRows)
+		p.Items = append(p.Items, rowsPerCommit(batch, opts), writers(records, batch, opts), cadence(records, batch, opts))
+	}
+	return p, nil
+}
+
+// readCell is the cell that a plan's reads are computed from, with its p95.
+type readCell struct {
+	cell *recorder.CellRecord
+	p95  float64
+	met  bool // the objective
+}
+
+// bestRead is the cell with the highest throughput whose p95 meets the objective; if none does, the fastest one.
+func bestRead(records []*recorder.Record, opts PlanOptions) *readCell {
+	transport := opts.Transport
+	if transport == "" {
+		transport = "http"
+	}
+	query := opts.Query
+	if query == "" {
+		query = mostRead(records, transport)
+	}
+	var best *readCell
+	for _, rec := range records {
+		for i := range rec.Cells {
+			c := &rec.Cells[i]
+			if !isRead(c, transport) || c.Query != query || c.P95 == nil || c.OpsPerS == nil || fragmentedName.MatchString(c.Scenario) {
+				continue
+			}
+			r := &readCell{cell: c, p95: *c.P95, met: *c.P95 <= opts.SLOP95MS}
+			switch {
+			case best == nil, r.met && !best.met:
+				best = r
+			case r.met == best.met && r.met && *c.OpsPerS > *best.cell.OpsPerS:
+				best = r
+			case r.met == best.met && !r.met && r.p95 < best.p95:
+				best = r
+			}
+		}
+	}
+	return best
+}
+
+func isRead(c *recorder.CellRecord, transport string) bool {
+	return c.Measured() && c.Transport == transport && (c.Op == "query" || c.Op == "invoke") && c.Nodes+c.Edges == 0
+}
+
+// mostRead is the query with the most successes, the first by name among equals.
+func mostRead(records []*recorder.Record, transport string) string {
+	n := map[string]uint64{}
+	best := ""
+	for _, rec := range records {
+		for i := range rec.Cells {
+			if c := &rec.Cells[i]; isRead(c, transport) {
+				n[c.Query] += c.N
+				if best == "" || n[c.Query] > n[best] || n[c.Query] == n[best] && c.Query < best {
+					best = c.Query
+				}
+			}
+		}
+	}
+	return best
+}
+
+// instances is how many servers the rate takes, from a capacity run's knee if there is one.
+func instances(records []*recorder.Record, read *readCell, opts PlanOptions) PlanItem {
+	item := PlanItem{Name: "server instances", Unit: "servers"}
+	for _, rec := range records {
+		data, ok, err := extraSection[capacityData](rec, extraCapacity)
+		if err != nil || !ok || opts.Query != "" && data.Query != opts.Query {
+			continue
+		}
+		data.SLOP95MS = opts.SLOP95MS
+		knee := data.knee()
+		if knee.Rate.Value == nil || *knee.Rate.Value <= 0 {
+			continue
+		}
+		v := math.Ceil(opts.Rate / *knee.Rate.Value)
+		item.Value = &v
+		if ci := knee.Rate.CI; ci != nil && ci[0] > 0 {
+			item.CI = &analysis.Interval{math.Ceil(opts.Rate / ci[1]), math.Ceil(opts.Rate / ci[0])}
+		}
+		item.Basis = fmt.Sprintf("one server keeps the objective up to %s/s (capacity run)", msCI(knee.Rate.Value, knee.Rate.CI))
+		item.LimitedBy = "the server's knee"
+		for _, s := range data.Steps {
+			if s.LimitedBy == "policy" && s.Rate <= *knee.Rate.Value {
+				item.LimitedBy = "the per-actor admission cap, a policy: several actors get past it"
+			}
+		}
+		return item
+	}
+	if read == nil {
+		item.Basis = "not known: no read cell has a p95; run scripts/capacity.js"
+		return item
+	}
+	if !read.met {
+		item.Basis = fmt.Sprintf("not known: the best measured p95 is %s ms, above the objective; optimize the store first", ms(read.p95))
+		return item
+	}
+	v := math.Ceil(opts.Rate / *read.cell.OpsPerS)
+	item.Value = &v
+	item.LimitedBy = "the measured load: at least so much fits on one server"
+	item.Basis = fmt.Sprintf("%s did %s operations/s in the closed model; scripts/capacity.js finds the knee, with an interval",
+		read.cell.Label(), ms(*read.cell.OpsPerS))
+	return item
+}
+
+// vus is Little's law: rate times mean duration are in flight. The interval is that of the mean.
+func vus(read *readCell, opts PlanOptions) PlanItem {
+	item := PlanItem{Name: "VUs of the load test", Unit: "VUs", LimitedBy: "Little's law: rate x duration"}
+	if read == nil || read.cell.N == 0 {
+		item.Basis = "not known: no read cell has a p95"
+		return item
+	}
+	s, err := read.cell.Sample()
+	if err != nil {
+		item.Basis = "not known: the cell's histogram can't be read"
+		return item
+	}
+	mean, half := meanWithHalf(s)
+	v := math.Max(1, math.Ceil(opts.Rate*mean/1000))
+	item.Value = &v
+	if s.Len() >= analysis.MinP50CI {
+		item.CI = &analysis.Interval{
+			math.Max(1, math.Ceil(opts.Rate*math.Max(mean-half, 0)/1000)), math.Max(1, math.Ceil(opts.Rate*(mean+half)/1000)),
+		}
+	}
+	item.Basis = fmt.Sprintf("%s takes %s ms on average; preallocate %s so that a p95 of %s ms drops no iteration",
+		read.cell.Label(), ms(mean), counted(int(math.Max(1, math.Ceil(opts.Rate*read.p95/1000))), "VU"), ms(read.p95))
+	return item
+}
+
+// meanWithHalf is a sample's mean with half the width of its normal interval.
+func meanWithHalf(s analysis.Sample) (mean, half float64) {
+	n := float64(s.Len())
+	mean = s.Sum() / n
+	var sq float64
+	for _, b := range s.Bins() {
+		d := b.Value - mean
+		sq += float64(b.Count) * d * d
+	}
+	return mean, 1.96 * math.Sqrt(sq/math.Max(n-1, 1)/n)
+}
+
+// batchCell is a write cell with the rows that one of its commits writes.
+type batchCell struct {
+	cell    *recorder.CellRecord
+	rows    float64 // per commit
+	rowsPS  float64
+	enough  bool
+	fastest bool
+}
+
+// bestBatch is the smallest number of rows per commit that reaches the wanted rows per second; if none does, the one
+// that writes most.
+func bestBatch(records []*recorder.Record, wanted float64) *batchCell {
+	var best *batchCell
+	for _, rec := range records {
+		for i := range rec.Cells {
+			c := &rec.Cells[i]
+			if !c.Measured() || c.Nodes == 0 || c.N == 0 || !(c.SpanS > 0) {
+				continue
+			}
+			b := &batchCell{cell: c, rows: float64(c.Nodes) / float64(c.N), rowsPS: float64(c.Nodes) / c.SpanS}
+			b.enough = b.rowsPS >= wanted
+			switch {
+			case best == nil, b.enough && !best.enough:
+				best = b
+			case b.enough && best.enough && b.rows < best.rows, !b.enough && !best.enough && b.rowsPS > best.rowsPS:
+				best = b
+			}
+		}
+	}
+	return best
+}
+
+func rowsPerCommit(batch *batchCell, opts PlanOptions) PlanItem {
+	item := PlanItem{Name: "rows per commit", Unit: "rows", LimitedBy: "the server's commit path: commits serialize"}
+	if batch == nil {
+		item.Basis = "not known: no write was measured; run scripts/batch-writes.js"
+		return item
+	}
+	rows := math.Ceil(batch.rows)
+	item.Basis = fmt.Sprintf("%s wrote %s rows/s with %s rows in a commit", batch.cell.Label(), ms(batch.rowsPS), ms(batch.rows))
+	if !batch.enough {
+		rows = math.Ceil(batch.rows * opts.WriteRows / batch.rowsPS)
+		item.Basis += fmt.Sprintf("; %s rows/s are wanted, so more rows must go into each commit: extrapolated at constant commits/s, verify it with scripts/batch-writes.js", ms(opts.WriteRows))
+	}
+	item.Value = &rows
+	return item
+}
+
+// writers is how many writers to run: the level with the highest throughput, or the scalability law's peak.
+func writers(records []*recorder.Record, batch *batchCell, opts PlanOptions) PlanItem {
+	item := PlanItem{Name: "writers", Unit: "writers", LimitedBy: "commits serialize in the server"}
+	if batch == nil {
+		item.Basis = "not known: no write was measured; run scripts/writers.js"
+		return item
+	}
+	for _, rec := range records {
+		for _, g := range groupsOf(rec) {
+			if !g.writes() || len(g.levels) < 2 || g.levels[0].rate != 0 {
+				continue
+			}
+			lanes := g.lanes()
+			ln := lanes[len(lanes)-1]
+			if fit := g.scaling(ln); fit.PeakN.Value != nil {
+				v := math.Max(1, math.Round(*fit.PeakN.Value))
+				item.Value = &v
+				if ci := fit.PeakN.CI; ci != nil {
+					item.CI = &analysis.Interval{math.Max(1, math.Floor(ci[0])), math.Ceil(ci[1])}
+				}
+				item.Basis = fmt.Sprintf("the scalability law's peak of %s over %s", g.title(), ln)
+				return item
+			}
+			best := bestLevel(g, ln)
+			if best == nil {
+				continue
+			}
+			v := float64(*best.Workers)
+			item.Value = &v
+			item.Basis = fmt.Sprintf("%s has the highest throughput of the measured levels, %s operations/s", best.Label(), ms(*best.OpsPerS))
+			return item
+		}
+	}
+	if batch.cell.Workers != nil {
+		v := float64(*batch.cell.Workers)
+		item.Value = &v
+	}
+	item.Basis = "one level was measured only; run scripts/writers.js"
+	return item
+}
+
+func bestLevel(g *group, ln lane) *recorder.CellRecord {
+	var best *recorder.CellRecord
+	for _, l := range g.levels {
+		if c := g.cell(l, ln); c != nil && c.OpsPerS != nil && c.Workers != nil && (best == nil || *c.OpsPerS > *best.OpsPerS) {
+			best = c
+		}
+	}
+	return best
+}
+
+// cadence is how often optimize has to run, from a fragmentation model.
+func cadence(records []*recorder.Record, batch *batchCell, opts PlanOptions) PlanItem {
+	item := PlanItem{Name: "optimize at least every", Unit: "s", LimitedBy: "reads slow down with every commit"}
+	if batch == nil {
+		item.Basis = "not known: no write was measured"
+		return item
+	}
+	for _, rec := range records {
+		data, ok, err := extraSection[fragmentationData](rec, extraFragmentation)
+		if err != nil || !ok {
+			continue
+		}
+		under := data.fit().CommitsUnder(opts.SLOP95MS)
+		if under.Value == nil {
+			item.Basis = under.Note
+			return item
+		}
+		rows := batch.rows
+		if !batch.enough {
+			rows *= opts.WriteRows / batch.rowsPS
+		}
+		commits := opts.WriteRows / rows
+		v := *under.Value / commits
+		item.Value = &v
+		if under.CI != nil {
+			item.CI = &analysis.Interval{under.CI[0] / commits, under.CI[1] / commits}
+		}
+		item.Basis = fmt.Sprintf("%s commits may pass (fragmentation run), %s are made each second", msCI(under.Value, under.CI), ms(commits))
+		return item
+	}
+	item.Basis = "not known: no record holds a fragmentation run; run scripts/fragmentation.js"
+	return item
+}
+
+// Document is the plan as a report.
+func (p *Plan) Document() *Document {
+	d := &Document{Title: "omnigraph capacity plan", Banner: p.banner, Verdict: p.Verdict, Reasons: p.Reasons, Facts: p.facts}
+	switch p.Verdict {
+	case recorder.Valid:
+		d.Meaning = "Valid: the plan rests on runs that can be trusted; leave room for what they did not contain."
+	case recorder.Directional:
+		d.Meaning = "Directional: the runs behind this plan show a direction; measure on the target machine before buying it."
+	default:
+		d.Meaning = "Invalid: the runs behind this plan can't be trusted. Repeat them."
+	}
+	caption := fmt.Sprintf("For %s reads/s at a p95 of %s ms", ms(p.Options.Rate), ms(p.Options.SLOP95MS))
+	if p.Options.WriteRows > 0 {
+		caption += fmt.Sprintf(" and %s rows written/s", ms(p.Options.WriteRows))
+	}
+	t := Table{Caption: caption, Header: []string{"what", "how much", "limited by", "found from"}}
+	for _, item := range p.Items {
+		value := none
+		if item.Value != nil {
+			value = planNumber(*item.Value, item.Unit)
+			if item.CI != nil {
+				value += fmt.Sprintf(" [%s, %s]", planNumber(item.CI[0], item.Unit), planNumber(item.CI[1], item.Unit))
+			}
+		}
+		t.Rows = append(t.Rows, []string{item.Name, value, item.LimitedBy, item.Basis})
+	}
+	d.Sections = []Section{{Title: "Plan", Tables: []Table{t}}}
+	return d
+}
+
+func planNumber(v float64, unit string) string {
+	if unit == "s" {
+		return duration(v)
+	}
+	return count(int64(v))
+}
