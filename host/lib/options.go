@@ -80,10 +80,14 @@ func ParseOptions(data []byte) (opts Options, unknown, err error) {
 	return opts, StrictJSONUnmarshal(data, &strict), nil
 }
 
-// OptionsFromEnv reads the K6_* variables.
+// OptionsFromEnv reads the K6_* variables. An empty one is as good as none.
 func OptionsFromEnv(lookup func(key string) (string, bool)) (Options, error) {
 	var opts Options
-	if err := envconfig.Process("", &opts, lookup); err != nil {
+	unlessEmpty := func(key string) (string, bool) {
+		value, ok := lookup(key)
+		return value, ok && value != ""
+	}
+	if err := envconfig.Process("", &opts, unlessEmpty); err != nil {
 		return Options{}, errext.WithExitCodeIfNone(err, exitcodes.InvalidConfig)
 	}
 	return opts, nil

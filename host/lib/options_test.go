@@ -57,11 +57,15 @@ func TestOptionsFromTheEnvironment(t *testing.T) {
 
 func TestNoVariablesSetNothing(t *testing.T) {
 	t.Parallel()
-	opts, err := OptionsFromEnv(env(nil))
-	require.NoError(t, err)
-	var set []string
-	opts.ForEachSpecified("json", func(key string, _ any) { set = append(set, key) })
-	assert.Empty(t, set)
+	for name, lookup := range map[string]func(string) (string, bool){
+		"absent": env(nil), "empty": func(string) (string, bool) { return "", true },
+	} {
+		opts, err := OptionsFromEnv(lookup)
+		require.NoError(t, err, name)
+		var set []string
+		opts.ForEachSpecified("json", func(key string, _ any) { set = append(set, key) })
+		assert.Empty(t, set, name)
+	}
 }
 
 func TestABadVariableIsNamed(t *testing.T) {
