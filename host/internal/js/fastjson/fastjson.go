@@ -1,5 +1,5 @@
-// Package fastjson makes JSON.parse quick, which is what scripts spend most of their time in: the engine's own goes
-// through a general decoder token by token.
+// Package fastjson turns JSON into the values that JSON.parse would make, without the general decoder that the
+// engine's own goes through token by token.
 package fastjson
 
 import (
@@ -9,40 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/grafana/sobek"
-
-	"go.k6.io/k6/v2/js/common"
 )
-
-// Install replaces JSON.parse in a runtime. What it does not read itself (a reviver, anything but a string, text that
-// is no JSON or holds what is rare) it leaves to the original, so that results and errors are the same.
-func Install(rt *sobek.Runtime) error {
-	object := rt.GlobalObject().Get("JSON").ToObject(rt)
-	original, ok := sobek.AssertFunction(object.Get("parse"))
-	if !ok {
-		return nil // a runtime without it has nothing to make quick
-	}
-	p := &parser{rt: rt, names: make(map[string]string)}
-	parse := rt.ToValue(func(call sobek.FunctionCall) sobek.Value {
-		if len(call.Arguments) == 1 {
-			if text, isString := call.Arguments[0].(sobek.String); isString {
-				if value, done := p.parse(text.String()); done {
-					return value
-				}
-			}
-		}
-		value, err := original(call.This, call.Arguments...)
-		if err != nil {
-			common.Throw(rt, err)
-		}
-		return value
-	}).ToObject(rt)
-	for name, value := range map[string]any{"name": "parse", "length": 2} {
-		if err := parse.DefineDataProperty(name, rt.ToValue(value), sobek.FLAG_FALSE, sobek.FLAG_TRUE, sobek.FLAG_FALSE); err != nil {
-			return err
-		}
-	}
-	return object.DefineDataProperty("parse", parse, sobek.FLAG_TRUE, sobek.FLAG_TRUE, sobek.FLAG_FALSE)
-}
 
 const (
 	maxDepth = 256
@@ -51,9 +18,8 @@ const (
 	maxNameLength = 64
 )
 
-// parser reads one text at a time. Its functions say ok=false for whatever they don't read; the text then goes to
-// the original.
-type parser struct {
+// Parser reads texts into the values of one runtime, one at a time.
+type Parser struct {
 	rt   *sobek.Runtime
 	text string
 	pos  int
@@ -61,7 +27,13 @@ type parser struct {
 	names map[string]string
 }
 
-func (p *parser) parse(text string) (sobek.Value, bool) {
+// New makes a parser.
+func New(rt *sobek.Runtime) *Parser { return &Parser{rt: rt, names: make(map[string]string)} }
+
+// Parse reads a text. It says ok=false for text that is no JSON, and for JSON that holds what is rare (a property
+// named __proto__, half a surrogate pair, a number too large, deep nesting): such text is for JSON.parse, so that
+// results and errors are the engine's.
+func (p *Parser) Parse(text string) (result sobek.Value, ok bool) {
 	p.text, p.pos = text, 0
 	value, ok := p.value(0)
 	if ok {
@@ -72,7 +44,7 @@ func (p *parser) parse(text string) (sobek.Value, bool) {
 	return value, ok
 }
 
-func (p *parser) space() {
+func (p *Parser) space() {
 	for p.pos < len(p.text) {
 		switch p.text[p.pos] {
 		case ' ', '\t', '\n', '\r':
@@ -84,7 +56,7 @@ func (p *parser) space() {
 }
 
 // next skips white space and says what comes; 0 stands for the end.
-func (p *parser) next() byte {
+func (p *Parser) next() byte {
 	p.space()
 	if p.pos == len(p.text) {
 		return 0
@@ -92,7 +64,7 @@ func (p *parser) next() byte {
 	return p.text[p.pos]
 }
 
-func (p *parser) literal(word string, value sobek.Value) (sobek.Value, bool) {
+func (p *Parser) literal(word string, value sobek.Value) (sobek.Value, bool) {
 	if !strings.HasPrefix(p.text[p.pos:], word) {
 		return nil, false
 	}
@@ -100,7 +72,7 @@ func (p *parser) literal(word string, value sobek.Value) (sobek.Value, bool) {
 	return value, true
 }
 
-func (p *parser) value(depth int) (sobek.Value, bool) {
+func (p *Parser) value(depth int) (sobek.Value, bool) {
 	if depth > maxDepth {
 		return nil, false
 	}
@@ -127,7 +99,7 @@ func (p *parser) value(depth int) (sobek.Value, bool) {
 	}
 }
 
-func (p *parser) object(depth int) (sobek.Value, bool) {
+func (p *Parser) object(depth int) (sobek.Value, bool) {
 	object := p.rt.NewObject()
 	p.pos++
 	if p.next() == '}' {
@@ -159,7 +131,7 @@ func (p *parser) object(depth int) (sobek.Value, bool) {
 	}
 }
 
-func (p *parser) intern(name string) string {
+func (p *Parser) intern(name string) string {
 	if known, ok := p.names[name]; ok {
 		return known
 	}
@@ -173,7 +145,7 @@ func (p *parser) intern(name string) string {
 	return name
 }
 
-func (p *parser) array(depth int) (sobek.Value, bool) {
+func (p *Parser) array(depth int) (sobek.Value, bool) {
 	p.pos++
 	if p.next() == ']' {
 		p.pos++
@@ -200,7 +172,7 @@ func (p *parser) array(depth int) (sobek.Value, bool) {
 }
 
 // string reads a string, whose opening quote comes next. The result may share memory with the text.
-func (p *parser) string() (string, bool) {
+func (p *Parser) string() (string, bool) {
 	start := p.pos + 1
 	for i := start; i < len(p.text); i++ {
 		switch c := p.text[i]; {
@@ -212,7 +184,7 @@ func (p *parser) string() (string, bool) {
 		case c < ' ':
 			return "", false
 		case c == 0xEF && strings.HasPrefix(p.text[i:], "\uFFFD"):
-			// This is also what half a surrogate pair looks like here; only the original can tell.
+			// This is also what half a surrogate pair looks like here; only JSON.parse can tell.
 			return "", false
 		}
 	}
@@ -220,7 +192,7 @@ func (p *parser) string() (string, bool) {
 }
 
 // escaped reads a string that began at start and has its first backslash at i.
-func (p *parser) escaped(start, i int) (string, bool) {
+func (p *Parser) escaped(start, i int) (string, bool) {
 	text := make([]byte, 0, i-start+32)
 	text = append(text, p.text[start:i]...)
 	for i < len(p.text) {
@@ -244,7 +216,7 @@ func (p *parser) escaped(start, i int) (string, bool) {
 }
 
 // escape reads what follows a backslash, from i on, and returns where it ends.
-func (p *parser) escape(text []byte, i int) ([]byte, int, bool) {
+func (p *Parser) escape(text []byte, i int) ([]byte, int, bool) {
 	if i >= len(p.text) {
 		return nil, 0, false
 	}
@@ -286,7 +258,7 @@ func (p *parser) escape(text []byte, i int) ([]byte, int, bool) {
 }
 
 // hex reads four hexadecimal digits.
-func (p *parser) hex(i int) (rune, bool) {
+func (p *Parser) hex(i int) (rune, bool) {
 	if i+4 > len(p.text) {
 		return 0, false
 	}
@@ -309,7 +281,7 @@ func (p *parser) hex(i int) (rune, bool) {
 // maxExactDigits is how many digits an integer may have and still be exact, as an integer and as a float.
 const maxExactDigits = 15
 
-func (p *parser) number() (sobek.Value, bool) {
+func (p *Parser) number() (sobek.Value, bool) {
 	start := p.pos
 	i := start
 	negative := i < len(p.text) && p.text[i] == '-'
@@ -349,7 +321,7 @@ func (p *parser) number() (sobek.Value, bool) {
 }
 
 // fraction skips the fraction and the exponent of a number.
-func (p *parser) fraction(i int) (int, bool) {
+func (p *Parser) fraction(i int) (int, bool) {
 	skipDigits := func() bool {
 		from := i
 		for i < len(p.text) && isDigit(p.text[i]) {

@@ -4,20 +4,16 @@ package globals
 import (
 	"github.com/grafana/sobek"
 
-	"go.k6.io/k6/v2/internal/js/fastjson"
 	"go.k6.io/k6/v2/internal/js/textcoding"
 	"go.k6.io/k6/v2/internal/js/timers"
 	"go.k6.io/k6/v2/internal/js/webcrypto"
 	"go.k6.io/k6/v2/js/modules"
 )
 
-// Install adds timers, crypto, TextEncoder and TextDecoder to the VU's runtime, and a quick JSON.parse. All but the
-// timers and the last are made when they are first used.
+// Install adds timers, crypto, TextEncoder and TextDecoder to the VU's runtime. All but the timers are made when
+// they are first used.
 func Install(vu modules.VU) error {
 	rt := vu.Runtime()
-	if err := fastjson.Install(rt); err != nil {
-		return err
-	}
 	for name, f := range timers.New(vu).Functions() {
 		if err := rt.Set(name, f); err != nil {
 			return err

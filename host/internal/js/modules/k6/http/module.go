@@ -9,6 +9,7 @@ import (
 
 	"github.com/grafana/sobek"
 
+	"go.k6.io/k6/v2/internal/js/fastjson"
 	"go.k6.io/k6/v2/js/common"
 	"go.k6.io/k6/v2/js/modules"
 	"go.k6.io/k6/v2/lib"
@@ -40,7 +41,8 @@ type module struct {
 	// urls holds the addresses parsed lately: scripts ask for the same ones over and over.
 	urls map[string]httpext.URL
 
-	jsonParse sobek.Callable
+	json      *fastjson.Parser // made when first used
+	jsonParse sobek.Callable   // JSON.parse, for what json does not read
 }
 
 // Exports returns the functions and constants; all of them belong to the default export too.

@@ -9,6 +9,7 @@ import (
 	"github.com/grafana/sobek"
 	"github.com/tidwall/gjson"
 
+	"go.k6.io/k6/v2/internal/js/fastjson"
 	"go.k6.io/k6/v2/js/common"
 	"go.k6.io/k6/v2/lib/netext/httpext"
 )
@@ -84,6 +85,12 @@ func (m *module) jsonValue(result gjson.Result) sobek.Value {
 
 // parseJSON makes the values that JSON.parse would, in its order of keys.
 func (m *module) parseJSON(text string) (sobek.Value, error) {
+	if m.json == nil {
+		m.json = fastjson.New(m.rt)
+	}
+	if value, ok := m.json.Parse(text); ok {
+		return value, nil
+	}
 	if m.jsonParse == nil {
 		parse, ok := sobek.AssertFunction(m.rt.GlobalObject().Get("JSON").ToObject(m.rt).Get("parse"))
 		if !ok {
