@@ -10,26 +10,13 @@ import (
 	"github.com/mitodl/xk6-omnigraph/report/internal/chart"
 )
 
-// The sections of a record's extra member that a report understands; docs/reports.md describes them for scripts.
+// The sections of a record's extra member that any script may fill; docs/reports.md describes them. The shipped
+// scenarios have sections of their own besides (answerOf).
 const (
-	extraFindings      = "findings"      // []Finding
-	extraSections      = "sections"      // []Section
-	extraFragmentation = "fragmentation" // fragmentationData
-	extraCapacity      = "capacity"      // capacityData
+	extraFindings = "findings" // []Finding
+	extraSections = "sections" // []Section
+	extraCapacity = "capacity" // capacityData
 )
-
-// fragmentationData are reads on an aging store.
-type fragmentationData struct {
-	Query     string `json:"query"`
-	Transport string `json:"transport"`
-	// Reads are pairs of commits since the last optimize and the read's milliseconds.
-	Reads [][2]float64 `json:"reads"`
-	// OptimizeMS is how long an optimize took, 0 if none was made.
-	OptimizeMS float64 `json:"optimize_ms"`
-	// SLOP95MS and CommitsPerS ask for the cadence that keeps a p95; 0 if nobody asked.
-	SLOP95MS    float64 `json:"slo_p95_ms"`
-	CommitsPerS float64 `json:"commits_per_s"`
-}
 
 // capacityData are the steps of an open-model capacity run.
 type capacityData struct {
@@ -77,15 +64,6 @@ func (d *Document) addExtras(rec *recorder.Record) {
 		note(err)
 		d.Findings = append(d.Findings, own...)
 	}
-	frag, ok, err := extraSection[fragmentationData](rec, extraFragmentation)
-	note(err)
-	if ok {
-		s, findings := frag.section()
-		d.Sections = append(d.Sections, s)
-		if rec.Verdict != recorder.Invalid {
-			d.Findings = append(d.Findings, findings...)
-		}
-	}
 	capacity, ok, err := extraSection[capacityData](rec, extraCapacity)
 	note(err)
 	if ok {
@@ -103,102 +81,6 @@ func (d *Document) addExtras(rec *recorder.Record) {
 	}
 }
 
-func (f fragmentationData) fit() analysis.Fragmentation {
-	reads := make([]analysis.ReadAfter, len(f.Reads))
-	for i, r := range f.Reads {
-		reads[i] = analysis.ReadAfter{Commits: r[0], MS: r[1]}
-	}
-	return analysis.FitFragmentation(reads, analysis.DefaultBootstrap())
-}
-
-func (f fragmentationData) mostCommits() float64 {
-	most := 0.0
-	for _, r := range f.Reads {
-		most = math.Max(most, r[0])
-	}
-	return most
-}
-
-func (f fragmentationData) section() (Section, []Finding) {
-	what := f.Query
-	if f.Transport != "" {
-		what += " over " + transportName(f.Transport)
-	}
-	s := Section{Title: "Reads on an aging store"}
-	fit := f.fit()
-	if fit.Slope.Value == nil {
-		s.Notes = []string{fit.Note + "."}
-		return s, nil
-	}
-	t := Table{
-		Caption: "Latency = base + slope x commits since optimize: " + what,
-		Header:  []string{"", "value"},
-		Rows: [][]string{
-			{"reads", count(fit.N)},
-			{"base, ms", msCI(fit.Base.Value, fit.Base.CI)},
-			{"slope, ms for each commit", small(fit.Slope)},
-		},
-	}
-	findings := []Finding{f.slopeFinding(what, fit)}
-	if f.OptimizeMS > 0 {
-		commits := f.mostCommits()
-		pay := fit.PaybackReads(f.OptimizeMS, commits)
-		t.Rows = append(t.Rows, []string{
-			fmt.Sprintf("payback of an optimize after %s commits, reads", ms(commits)), msCI(pay.Value, pay.CI),
-		})
-		if pay.Note != "" {
-			s.Notes = append(s.Notes, pay.Note+".")
-		}
-	}
-	if f.SLOP95MS > 0 {
-		under := fit.CommitsUnder(f.SLOP95MS)
-		t.Rows = append(t.Rows, []string{
-			fmt.Sprintf("commits between optimizes that keep the p95 under %s ms", ms(f.SLOP95MS)), msCI(under.Value, under.CI),
-		})
-		if under.Note != "" {
-			s.Notes = append(s.Notes, under.Note+".")
-		}
-		if finding := f.cadenceFinding(under); finding != nil {
-			findings = append(findings, *finding)
-		}
-	}
-	s.Tables = []Table{t}
-	s.Plots = []Plot{f.plot(fit)}
-	return s, findings
-}
-
-func (f fragmentationData) slopeFinding(what string, fit analysis.Fragmentation) Finding {
-	switch ci := fit.Slope.CI; {
-	case ci == nil:
-		return Finding{Text: fmt.Sprintf("%s: each commit costs every later read %.3g ms (no interval).", what, *fit.Slope.Value)}
-	case ci.Contains(0):
-		return Finding{Text: fmt.Sprintf("%s: no detected effect of commits on reads (%s ms for each commit).", what, small(fit.Slope))}
-	case ci[1] < 0:
-		return Finding{
-			Text: fmt.Sprintf("%s: reads got faster with commits (%s ms for each).", what, small(fit.Slope)),
-			Next: "Something else changed during the run; repeat it before acting on it.",
-		}
-	default:
-		return Finding{
-			Text: fmt.Sprintf("%s: each single-row commit costs every later read %s ms until the next optimize.", what, small(fit.Slope)),
-			Next: "Put several rows into one commit, and let optimize run on a schedule.",
-		}
-	}
-}
-
-func (f fragmentationData) cadenceFinding(under analysis.Estimate) *Finding {
-	if under.Value == nil || f.CommitsPerS <= 0 || *under.Value <= 0 {
-		return nil
-	}
-	every := *under.Value / f.CommitsPerS
-	text := fmt.Sprintf("At %s commits/s the read p95 stays under %s ms if optimize runs at least every %s",
-		ms(f.CommitsPerS), ms(f.SLOP95MS), duration(every))
-	if under.CI != nil {
-		text += fmt.Sprintf(" [%s, %s]", duration(under.CI[0]/f.CommitsPerS), duration(under.CI[1]/f.CommitsPerS))
-	}
-	return &Finding{Text: text + "."}
-}
-
 // duration writes seconds in the unit that a schedule is written in.
 func duration(seconds float64) string {
 	switch {
@@ -211,24 +93,6 @@ func duration(seconds float64) string {
 	default:
 		return ms(seconds/86400) + " days"
 	}
-}
-
-func (f fragmentationData) plot(fit analysis.Fragmentation) Plot {
-	points := chart.Series{Name: "reads", Kind: chart.Points, Color: 1}
-	step := len(f.Reads)/800 + 1
-	for i := 0; i < len(f.Reads); i += step {
-		points.X, points.Y = append(points.X, f.Reads[i][0]), append(points.Y, f.Reads[i][1])
-	}
-	line := chart.Series{Name: "fitted line", Color: 0}
-	for i := range 31 {
-		c := f.mostCommits() * float64(i) / 30
-		line.X, line.Y = append(line.X, c), append(line.Y, fit.At(c))
-	}
-	return Plot{Caption: "Read latency over the commits since the last optimize.", draw: withID(chart.Figure{
-		Title: "Read latency over commits since optimize", Desc: "Single reads and the fitted line.",
-		X: chart.Axis{Label: "commits since optimize", Zero: true}, Y: chart.Axis{Label: "latency, ms", Zero: true},
-		Series: []chart.Series{points, line},
-	})}
 }
 
 // steps gives the capacity run's steps as the analysis takes them: a repetition without a p95 is infinitely slow.

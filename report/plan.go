@@ -80,8 +80,8 @@ func MakePlan(records []*recorder.Record, opts PlanOptions) (*Plan, error) {
 	read := bestRead(records, opts)
 	p.Items = append(p.Items, instances(records, read, opts), vus(read, opts))
 	if opts.WriteRows > 0 {
-		batch := bestBatch(records, opts.WriteRows)
-		p.Items = append(p.Items, rowsPerCommit(batch, opts), writers(records, batch, opts), cadence(records, batch, opts))
+		b := bestBatch(records, opts.WriteRows)
+		p.Items = append(p.Items, rowsPerCommit(b, opts), writers(records, b), cadence(records, b, opts))
 	}
 	return p, nil
 }
@@ -225,48 +225,73 @@ func meanWithHalf(s analysis.Sample) (mean, half float64) {
 	return mean, 1.96 * math.Sqrt(sq/math.Max(n-1, 1)/n)
 }
 
-// batchCell is a write cell with the rows that one of its commits writes.
-type batchCell struct {
-	cell    *recorder.CellRecord
-	rows    float64 // per commit
-	rowsPS  float64
+// batch is a way to write, with the rows that one of its commits writes.
+type batch struct {
+	name   string
+	rows   float64 // per commit
+	rowsPS float64
+	ci     *analysis.Interval // of rowsPS
+	// workers is how many writers wrote so, 0 if not known.
+	workers int
 	enough  bool
-	fastest bool
 }
 
-// bestBatch is the smallest number of rows per commit that reaches the wanted rows per second; if none does, the one
-// that writes most.
-func bestBatch(records []*recorder.Record, wanted float64) *batchCell {
-	var best *batchCell
+// batches lists every way to write that the records tell of: the batch-writes scenario's own sizes, and every cell
+// that wrote rows.
+func batches(records []*recorder.Record) []batch {
+	var out []batch
 	for _, rec := range records {
+		sizes := batchSizes(rec, analysis.DefaultBootstrap())
+		for _, b := range sizes {
+			if b.rate.Value != nil {
+				out = append(out, batch{
+					name: fmt.Sprintf("%s of %s rows (one writer)", b.Form, count(int64(b.Rows))),
+					rows: b.Rows, rowsPS: *b.rate.Value, ci: b.rate.CI, workers: 1,
+				})
+			}
+		}
+		if len(sizes) > 0 {
+			continue // its cells pool all sizes
+		}
 		for i := range rec.Cells {
 			c := &rec.Cells[i]
-			if !c.Measured() || c.Nodes == 0 || c.N == 0 || !(c.SpanS > 0) {
-				continue
+			if c.Measured() && c.Nodes > 0 && c.N > 0 && c.SpanS > 0 {
+				out = append(out, batch{
+					name: c.Label(), rows: float64(c.Nodes) / float64(c.N), rowsPS: float64(c.Nodes) / c.SpanS,
+					workers: c.Key().Workers,
+				})
 			}
-			b := &batchCell{cell: c, rows: float64(c.Nodes) / float64(c.N), rowsPS: float64(c.Nodes) / c.SpanS}
-			b.enough = b.rowsPS >= wanted
-			switch {
-			case best == nil, b.enough && !best.enough:
-				best = b
-			case b.enough && best.enough && b.rows < best.rows, !b.enough && !best.enough && b.rowsPS > best.rowsPS:
-				best = b
-			}
+		}
+	}
+	return out
+}
+
+// bestBatch is the way with the fewest rows per commit that reaches the wanted rows per second; if none does, the one
+// that writes most. Fewer rows per commit are quicker commits, and less is lost with one.
+func bestBatch(records []*recorder.Record, wanted float64) *batch {
+	var best *batch
+	for _, b := range batches(records) {
+		b.enough = b.rowsPS >= wanted
+		switch {
+		case best == nil, b.enough && !best.enough:
+			best = &b
+		case b.enough && best.enough && b.rows < best.rows, !b.enough && !best.enough && b.rowsPS > best.rowsPS:
+			best = &b
 		}
 	}
 	return best
 }
 
-func rowsPerCommit(batch *batchCell, opts PlanOptions) PlanItem {
+func rowsPerCommit(b *batch, opts PlanOptions) PlanItem {
 	item := PlanItem{Name: "rows per commit", Unit: "rows", LimitedBy: "the server's commit path: commits serialize"}
-	if batch == nil {
+	if b == nil {
 		item.Basis = "not known: no write was measured; run scripts/batch-writes.js"
 		return item
 	}
-	rows := math.Ceil(batch.rows)
-	item.Basis = fmt.Sprintf("%s wrote %s rows/s with %s rows in a commit", batch.cell.Label(), ms(batch.rowsPS), ms(batch.rows))
-	if !batch.enough {
-		rows = math.Ceil(batch.rows * opts.WriteRows / batch.rowsPS)
+	rows := math.Ceil(b.rows)
+	item.Basis = fmt.Sprintf("%s wrote %s rows/s with %s rows in a commit", b.name, msCI(&b.rowsPS, b.ci), ms(b.rows))
+	if !b.enough {
+		rows = math.Ceil(b.rows * opts.WriteRows / b.rowsPS)
 		item.Basis += fmt.Sprintf("; %s rows/s are wanted, so more rows must go into each commit: extrapolated at constant commits/s, verify it with scripts/batch-writes.js", ms(opts.WriteRows))
 	}
 	item.Value = &rows
@@ -274,9 +299,9 @@ func rowsPerCommit(batch *batchCell, opts PlanOptions) PlanItem {
 }
 
 // writers is how many writers to run: the level with the highest throughput, or the scalability law's peak.
-func writers(records []*recorder.Record, batch *batchCell, opts PlanOptions) PlanItem {
+func writers(records []*recorder.Record, b *batch) PlanItem {
 	item := PlanItem{Name: "writers", Unit: "writers", LimitedBy: "commits serialize in the server"}
-	if batch == nil {
+	if b == nil {
 		item.Basis = "not known: no write was measured; run scripts/writers.js"
 		return item
 	}
@@ -306,8 +331,8 @@ func writers(records []*recorder.Record, batch *batchCell, opts PlanOptions) Pla
 			return item
 		}
 	}
-	if batch.cell.Workers != nil {
-		v := float64(*batch.cell.Workers)
+	if b.workers > 0 {
+		v := float64(b.workers)
 		item.Value = &v
 	}
 	item.Basis = "one level was measured only; run scripts/writers.js"
@@ -325,33 +350,30 @@ func bestLevel(g *group, ln lane) *recorder.CellRecord {
 }
 
 // cadence is how often optimize has to run, from a fragmentation model.
-func cadence(records []*recorder.Record, batch *batchCell, opts PlanOptions) PlanItem {
+func cadence(records []*recorder.Record, b *batch, opts PlanOptions) PlanItem {
 	item := PlanItem{Name: "optimize at least every", Unit: "s", LimitedBy: "reads slow down with every commit"}
-	if batch == nil {
+	if b == nil {
 		item.Basis = "not known: no write was measured"
 		return item
 	}
 	for _, rec := range records {
-		data, ok, err := extraSection[fragmentationData](rec, extraFragmentation)
-		if err != nil || !ok {
+		var a aging
+		if !extra(rec, "aging", &a) {
 			continue
 		}
-		under := data.fit().CommitsUnder(opts.SLOP95MS)
+		under := analysis.FitFragmentation(pointsOf(a.Commits, a.MS), analysis.DefaultBootstrap()).CommitsUnder(opts.SLOP95MS)
 		if under.Value == nil {
 			item.Basis = under.Note
 			return item
 		}
-		rows := batch.rows
-		if !batch.enough {
-			rows *= opts.WriteRows / batch.rowsPS
+		rows := b.rows
+		if !b.enough {
+			rows *= opts.WriteRows / b.rowsPS
 		}
 		commits := opts.WriteRows / rows
-		v := *under.Value / commits
-		item.Value = &v
-		if under.CI != nil {
-			item.CI = &analysis.Interval{under.CI[0] / commits, under.CI[1] / commits}
-		}
-		item.Basis = fmt.Sprintf("%s commits may pass (fragmentation run), %s are made each second", msCI(under.Value, under.CI), ms(commits))
+		every := scaled(under, 1/commits)
+		item.Value, item.CI = every.Value, every.CI
+		item.Basis = fmt.Sprintf("%s commits may pass (fragmentation run), %s are made each second", estimate(under), ms(commits))
 		return item
 	}
 	item.Basis = "not known: no record holds a fragmentation run; run scripts/fragmentation.js"

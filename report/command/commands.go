@@ -24,8 +24,8 @@ type IO struct {
 
 // Commands makes the commands report, compare, plan and record. They share nothing: a caller may add them to any
 // parent.
-func Commands(io IO) []*cobra.Command {
-	return []*cobra.Command{reportCommand(io), compareCommand(io), planCommand(io), recordCommand(io)}
+func Commands(to IO) []*cobra.Command {
+	return []*cobra.Command{reportCommand(to), compareCommand(to), planCommand(to), recordCommand(to)}
 }
 
 // FailOnError is returned by compare when a condition named with --fail-on is met. The comparison has been written.
@@ -121,7 +121,7 @@ func readAll(paths []string) ([]*recorder.Record, error) {
 	return records, nil
 }
 
-func reportCommand(io IO) *cobra.Command {
+func reportCommand(to IO) *cobra.Command {
 	var f form
 	cmd := &cobra.Command{
 		Use:   "report RECORD...",
@@ -142,17 +142,17 @@ func reportCommand(io IO) *cobra.Command {
 				return err
 			}
 			d := report.Build(rec)
-			return f.write(io, d, d.JSON)
+			return f.write(to, d, d.JSON)
 		},
 	}
 	f.flags(cmd)
-	return prepared(cmd, io)
+	return prepared(cmd, to)
 }
 
 // prepared sets what all commands have in common.
-func prepared(cmd *cobra.Command, io IO) *cobra.Command {
-	cmd.SetOut(io.Out)
-	cmd.SetErr(io.Err)
+func prepared(cmd *cobra.Command, to IO) *cobra.Command {
+	cmd.SetOut(to.Out)
+	cmd.SetErr(to.Err)
 	cmd.SilenceUsage = true
 	return cmd
 }
