@@ -62,7 +62,7 @@ func (c *Compiler) parse(name, source string) (*Parsed, error) {
 		return &Parsed{AST: module}, nil
 	}
 	script, scriptErr := sobek.Parse(name, commonJSHead+source+commonJSTail, c.sourceMaps())
-	if scriptErr == nil {
+	if scriptErr == nil && len(script.Body) == 1 { // else the source closed the wrapper
 		return &Parsed{AST: script, CommonJS: true}, nil
 	}
 	if moduleErr == nil {
