@@ -69,14 +69,16 @@ func (c *Compiler) parse(name, source string) (*Parsed, error) {
 		return &Parsed{AST: module}, nil
 	}
 	if !looksLikeModule(source) {
-		return nil, c.plainScriptError(name, source, scriptErr)
+		if err := c.plainScriptError(name, source, scriptErr); err != nil {
+			return nil, err
+		}
 	}
 	return nil, moduleErr
 }
 
 // plainScriptError prefers the complaints about the file as it stands to those about the wrapped one.
 func (c *Compiler) plainScriptError(name, source string, wrapped error) error {
-	if _, err := sobek.Parse(name, source, c.sourceMaps()); err != nil {
+	if _, err := sobek.Parse(name, source, c.sourceMaps()); err != nil || wrapped == nil {
 		return err
 	}
 	return wrapped
