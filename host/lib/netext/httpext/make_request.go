@@ -186,7 +186,10 @@ func (x *exchange) run(response *Response, body []byte) error {
 		if !keepBody {
 			body = nil
 		}
-		hop := nextHop(req, res, to, method, body)
+		hop, err := nextHop(req, res, to, method, keepBody, body)
+		if err != nil {
+			return err
+		}
 		renewCookies(hop, req, res, x.preq.ActiveJar, jarCookies)
 		if x.preq.ActiveJar != nil {
 			jarCookies = x.preq.ActiveJar.Cookies(to)

@@ -466,6 +466,16 @@ func TestRedirectsKeepOrDropMethodAndBody(t *testing.T) {
 	}
 }
 
+func TestRedirectsKeepABodyThatTheCallerSet(t *testing.T) {
+	f := newFixture(t, redirecting)
+	f.do(t, "/?to=307", func(p *httpext.ParsedHTTPRequest) {
+		req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, p.URL.URL, strings.NewReader("payload"))
+		require.NoError(t, err)
+		p.Req = req
+	})
+	assert.Equal(t, []string{"payload", "payload"}, f.bodies)
+}
+
 func TestRedirectsToAnotherHostLoseCredentials(t *testing.T) {
 	other := newFixture(t, ok)
 	f := newFixture(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -40,14 +40,24 @@ func redirectTarget(from *url.URL, location string) (*url.URL, error) {
 }
 
 // nextHop makes the request that follows a redirection.
-func nextHop(last *http.Request, res *http.Response, to *url.URL, method string, body []byte) *http.Request {
+func nextHop(
+	last *http.Request, res *http.Response, to *url.URL, method string, keepBody bool, body []byte,
+) (*http.Request, error) {
 	next := &http.Request{
 		Method: method, URL: to, Proto: last.Proto, ProtoMajor: last.ProtoMajor, ProtoMinor: last.ProtoMinor,
 		Header: last.Header.Clone(),
 	}
-	if body != nil {
+	switch {
+	case body != nil:
 		setBody(next, body)
-	} else {
+	case keepBody && last.GetBody != nil:
+		// The caller gave the request a body itself.
+		again, err := last.GetBody()
+		if err != nil {
+			return nil, fmt.Errorf("sending the body again: %w", err)
+		}
+		next.Body, next.GetBody, next.ContentLength = again, last.GetBody, last.ContentLength
+	default:
 		next.Header.Del("Content-Type")
 		next.Header.Del("Content-Length")
 		next.Header.Del("Content-Encoding")
@@ -65,7 +75,7 @@ func nextHop(last *http.Request, res *http.Response, to *url.URL, method string,
 	if referer := refererFor(last.URL, to); referer != "" {
 		next.Header.Set("Referer", referer)
 	}
-	return next
+	return next, nil
 }
 
 func isAbsolute(location string) bool {
