@@ -126,8 +126,10 @@ type call struct {
 	command *command
 	alias   string
 	flags   map[string][]string
-	args    []string
-	help    bool
+	// order is the flags as they came.
+	order []string
+	args  []string
+	help  bool
 	// short says that the version was asked for by its flag, which prints less than the command.
 	short bool
 }
@@ -238,6 +240,7 @@ func (c *call) parse(args []string) error {
 		if o == nil {
 			return usage(c.command, "unexpected argument '%s' found\n\n  tip: to pass '%s' as a value, use '-- %s'", name, name, name)
 		}
+		c.order = append(c.order, o.name)
 		if o.value == "" {
 			c.flags[o.name] = nil
 			continue
@@ -259,7 +262,11 @@ func (c *call) parse(args []string) error {
 func (c *call) validate() error {
 	for _, pair := range c.command.conflicts {
 		if c.has(pair[0]) && c.has(pair[1]) {
-			return usage(c.command, "the argument '%s' cannot be used with '%s'", c.command.option(pair[0]), c.command.option(pair[1]))
+			first, second := pair[0], pair[1]
+			if slices.Index(c.order, first) > slices.Index(c.order, second) {
+				first, second = second, first
+			}
+			return usage(c.command, "the argument '%s' cannot be used with '%s'", c.command.option(first), c.command.option(second))
 		}
 	}
 	var missing []string

@@ -277,8 +277,8 @@ func (p *parser) delete() (Statement, error) {
 
 func (p *parser) where(expected string) (Where, error) {
 	if !p.take("where") {
-		// The server's parser gives up right behind what came before.
-		return Where{}, &lex.Error{Source: p.src, Pos: p.tokens[p.i-1].End, Expected: expected}
+		// To the server's parser the assignments could have gone on.
+		return Where{}, &lex.Error{Source: p.src, Pos: p.tokens[p.i-1].Pos, Expected: expected}
 	}
 	name, err := p.name(lex.Ident, "ident")
 	if err != nil {

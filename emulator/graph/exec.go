@@ -272,7 +272,16 @@ func (x *execution) filterValues(s *step) (l, r Value, err error) {
 	if err == nil && s.right.kind == parameter {
 		r, err = temporalParam(s.left.typ, r)
 	}
-	return l, r, err
+	return truncated(l, s.right), truncated(r, s.left), err
+}
+
+// truncated fits a number to the integer property with which a filter compares it: the server casts the number,
+// so that `< 2.5` means `< 2`.
+func truncated(v Value, other operand) Value {
+	if v.kind == kindFloat && other.kind == property && other.typ.Kind.Integer() {
+		return intValue(int64(v.float()))
+	}
+	return v
 }
 
 func (x *execution) props(slot int) []schema.Property { return x.plan.props[slot] }

@@ -4,6 +4,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mitodl/xk6-omnigraph/emulator/jsondoc"
 )
@@ -72,7 +73,21 @@ func (s *tableSpec) appendRecord(dst []byte, r *row) []byte {
 	for _, i := range order {
 		dst = append(dst, ',')
 		dst = append(jsondoc.AppendString(dst, s.props[i].Name), ':')
-		dst = r.vals[i].appendJSON(dst)
+		dst = r.vals[i].appendExport(dst)
 	}
 	return append(dst, '}', '}', '\n')
+}
+
+// appendExport appends a value as an export writes it: date and time without a zone and without empty fractions.
+func (v Value) appendExport(dst []byte) []byte {
+	if v.kind != kindDateTime {
+		return v.appendJSON(dst)
+	}
+	layout := "2006-01-02T15:04:05"
+	if v.int()%1000 != 0 {
+		layout += ".000"
+	}
+	dst = append(dst, '"')
+	dst = time.UnixMilli(v.int()).UTC().AppendFormat(dst, layout)
+	return append(dst, '"')
 }

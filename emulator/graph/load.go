@@ -71,6 +71,7 @@ func (g *Graph) Load(ctx context.Context, data string, mode LoadMode, from strin
 		res.Tables = append(res.Tables, LoadedTable{Key: s.key, Name: s.name, Edge: s.edge != nil, Rows: n})
 	}
 	slices.SortFunc(res.Tables, func(a, b LoadedTable) int { return strings.Compare(a.Key, b.Key) })
+	m.always = true
 	res.Commit, err = g.write(ctx, w, m)
 	return res, err
 }

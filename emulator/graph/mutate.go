@@ -73,7 +73,8 @@ func (g *Graph) Mutate(ctx context.Context, q *gq.Query, params Params, w Write)
 // write commits what a mutation or a load prepared, or nothing if it changes nothing.
 func (g *Graph) write(ctx context.Context, w Write, m *mutation) (*Commit, error) {
 	c := m.change()
-	if len(c.tables) == 0 && w.IfCommit == "" {
+	empty := len(c.tables) == 0 && !m.always
+	if empty && w.IfCommit == "" {
 		return nil, nil
 	}
 	if err := g.lock(ctx); err != nil {
@@ -87,7 +88,7 @@ func (g *Graph) write(ctx context.Context, w Write, m *mutation) (*Commit, error
 	if w.IfCommit != "" && w.IfCommit != b.head.ID {
 		return nil, preconditionFailed(b, w.IfCommit)
 	}
-	if len(c.tables) == 0 {
+	if empty {
 		return nil, nil
 	}
 	if err := g.reconcile(m, c, b); err != nil {
@@ -164,6 +165,8 @@ type mutation struct {
 	rewrites map[int]bool
 	nodes    int
 	edges    int
+	// always makes a commit even of nothing, as a load does.
+	always bool
 }
 
 func (g *Graph) newMutation(base *Commit, params paramValues) *mutation {

@@ -3,6 +3,7 @@
 package jsondoc
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"unicode/utf16"
@@ -72,12 +73,30 @@ func (v *Value) IsInteger() bool {
 // SyntaxError says what is wrong with a document and where, in serde_json's words.
 type SyntaxError struct {
 	Message string
-	Line    int
-	Column  int
+	// Path names the field in whose value the mistake is, empty at the top.
+	Path   string
+	Line   int
+	Column int
 }
 
 func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%s at line %d column %d", e.Message, e.Line, e.Column)
+}
+
+// within adds a step to the path of a mistake in a value.
+func within(err error, step string) error {
+	var e *SyntaxError
+	if errors.As(err, &e) {
+		switch {
+		case e.Path == "":
+			e.Path = step
+		case e.Path[0] == '[':
+			e.Path = step + e.Path
+		default:
+			e.Path = step + "." + e.Path
+		}
+	}
+	return err
 }
 
 // maxDepth bounds nesting, so that a hostile document cannot exhaust the stack.
@@ -240,7 +259,7 @@ func (p *parser) array(depth int) (Value, error) {
 		}
 		item, err := p.value(depth + 1)
 		if err != nil {
-			return v, err
+			return v, within(err, "["+strconv.Itoa(len(v.Items))+"]")
 		}
 		v.Items = append(v.Items, item)
 		done, err := p.separator(']', "a list", "expected `,` or `]`")
@@ -304,7 +323,7 @@ func (p *parser) object(depth int) (Value, error) {
 		}
 		p.pos++
 		if m.Value, err = p.value(depth + 1); err != nil {
-			return v, err
+			return v, within(err, name)
 		}
 		v.Members = append(v.Members, m)
 		done, err := p.separator('}', "an object", "expected `,` or `}`")
@@ -343,7 +362,7 @@ func (p *parser) str() (string, error) {
 }
 
 func (p *parser) controlCharacter() error {
-	return p.fail(`control character (\u0000-\u001F) found while parsing a string`, p.pos)
+	return p.fail(`control character (\u0000-\u001F) found while parsing a string`, p.pos+1)
 }
 
 func (p *parser) escaped(start int) (string, error) {

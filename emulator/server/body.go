@@ -120,7 +120,11 @@ func (r *request) body(f form, limit int64) (values, int64, bool) {
 	var syntax *jsondoc.SyntaxError
 	switch {
 	case errors.As(err, &syntax):
-		plainText(r.w, http.StatusBadRequest, "Failed to parse the request body as JSON: "+syntax.Error())
+		message := syntax.Error()
+		if syntax.Path != "" {
+			message = syntax.Path + ": " + message
+		}
+		plainText(r.w, http.StatusBadRequest, "Failed to parse the request body as JSON: "+message)
 		return nil, 0, false
 	case err != nil:
 		plainText(r.w, http.StatusUnprocessableEntity, "Failed to deserialize the JSON body into the target type: "+err.Error())

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"context"
@@ -32,6 +32,8 @@ type settings struct {
 	admin      string
 	tokens     map[string]string
 	generation graph.Generation
+	// stores are the directories of the graphs that are on disk.
+	stores []string
 	// announce prints the address in one machine-readable line.
 	announce bool
 }
@@ -145,6 +147,9 @@ func (s *settings) serveCluster(ctx context.Context, dir string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, server.CloseAll(graphs)) }()
+	for name := range graphs {
+		s.stores = append(s.stores, config.GraphDir(name))
+	}
 	return s.run(ctx, graphs, config.PolicySet("cluster"))
 }
 
@@ -173,6 +178,11 @@ func (s *settings) run(ctx context.Context, graphs map[string]*server.Graph, clu
 	}
 	if opts.Cost, err = costmodel.Load(s.profile); err != nil {
 		return err
+	}
+	for _, dir := range s.stores {
+		if err := costmodel.Leave(dir, opts.Cost); err != nil {
+			return err
+		}
 	}
 	plan := faults.Plan{}
 	if s.faults != "" {
