@@ -195,5 +195,6 @@ func (rec *Record) check() error {
 		}
 	}
 	rec.Limits = rec.Limits.withDefaults()
+	rec.fillLists()
 	return nil
 }

@@ -300,9 +300,26 @@ func (rec *Record) compute() error {
 		rec.Pairs[i].compute(boot)
 	}
 	rec.findNoiseFloor()
+	rec.fillLists()
 	rec.sort()
 	rec.Verdict, rec.Reasons = Judge(rec)
 	return nil
+}
+
+// fillLists makes every list of a record one that is there, if empty.
+func (rec *Record) fillLists() {
+	if rec.Scenarios == nil {
+		rec.Scenarios = []Scenario{}
+	}
+	if rec.Events == nil {
+		rec.Events = []Event{}
+	}
+	if rec.Cells == nil {
+		rec.Cells = []CellRecord{}
+	}
+	if rec.Pairs == nil {
+		rec.Pairs = []PairRecord{}
+	}
 }
 
 // findNoiseFloor takes the A/A noise floor from comparisons of a variant with itself, if nobody has set one: those

@@ -1,0 +1,179 @@
+package recorder
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestReadRefusesWhatIsNoRecord(t *testing.T) {
+	tests := map[string]struct{ content, want string }{
+		"empty":            {"", "not a run record"},
+		"garbage":          {"hello", "not a run record"},
+		"another document": {`{"a": 1}`, "schema"},
+		"another version":  {`{"schema": "xk6-omnigraph/record/99", "verdict": "valid"}`, "expected"},
+		"unknown verdict":  {`{"schema": "` + Schema + `", "verdict": "fine"}`, "verdict"},
+		"broken histogram": {`{"schema": "` + Schema + `", "verdict": "valid", "cells": [{"histogram": "!!"}]}`, "cell 0"},
+		"broken zstd":      {"\x28\xb5\x2f\xfdxxxx", "decompress"},
+		"partial header":   {`{"partial":"x"`, "header line"},
+		"partial first":    {`{"partial":"x","cell":{}}` + "\n", "header line"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "r.json")
+			require.NoError(t, os.WriteFile(path, []byte(tt.content), 0o600))
+			_, err := Read(path)
+			require.ErrorContains(t, err, tt.want)
+			assert.ErrorContains(t, err, path)
+		})
+	}
+	_, err := Read(filepath.Join(t.TempDir(), "none.json"))
+	assert.ErrorIs(t, err, fs.ErrNotExist)
+}
+
+func TestAFailedWriteLeavesThePreviousRecord(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "record.json")
+	rec := finished(t)
+	require.NoError(t, rec.Write(path))
+	before, err := os.ReadFile(path)
+	require.NoError(t, err)
+
+	rec.Extra = map[string]any{"x": func() {}}
+	require.Error(t, rec.Write(path))
+	after, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, before, after)
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Len(t, entries, 1, "no temporary file stays")
+
+	file := filepath.Join(dir, "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	err = finished(t).Write(filepath.Join(file, "record.json"))
+	var pathErr *fs.PathError
+	require.True(t, errors.As(err, &pathErr), "a folder that is a file: %v", err)
+}
+
+func TestABrokenLastLineOfAPartialFileIsWhereReadingEnds(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "record.partial.ndjson")
+	rec := New(Config{})
+	rec.SetPartialPath(path)
+	for _, name := range []string{"a", "b", "c"} {
+		rec.Cell(CellKey{Scenario: name}).Record(time.Millisecond, OK)
+	}
+	require.NoError(t, rec.Flush())
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	got, err := Decode(bytes.NewReader(data[:len(data)-20]))
+	require.NoError(t, err)
+	assert.Len(t, got.Cells, 2)
+	assert.Equal(t, "killed", got.Reasons[0].Code)
+	require.NoError(t, rec.Close())
+	_, err = os.Stat(path)
+	assert.ErrorIs(t, err, fs.ErrNotExist, "once the record is written, the partial file goes")
+}
+
+func TestFlushingGoesOnByItselfAndAProblemIsToldOnce(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	warnings := make(chan error, 100)
+	rec := New(Config{FlushEvery: time.Millisecond, Warn: func(err error) { warnings <- err }})
+	rec.SetPartialPath(filepath.Join(file, "x.ndjson")) // a folder that is a file
+	rec.Start(t.Context())
+	require.ErrorContains(t, <-warnings, "partial file")
+	good := filepath.Join(dir, "good.partial.ndjson")
+	rec.SetPartialPath(good)
+	require.Eventually(t, func() bool { _, err := os.Stat(good); return err == nil }, 10*time.Second, time.Millisecond)
+	require.NoError(t, rec.Close())
+	assert.Empty(t, warnings)
+}
+
+func TestALargeRunMakesASmallRecord(t *testing.T) {
+	rec := New(Config{})
+	const operations = 200_000
+	for i := range operations {
+		query := []string{"point", "scan", "insert"}[i%3]
+		d := time.Duration(5000+i%3000) * time.Microsecond
+		rec.Cell(CellKey{Scenario: "mix", Variant: "http", Transport: "http", Op: "query", Query: query}).Record(d, OK)
+		rec.Cell(CellKey{Scenario: "mix", Variant: "cli", Transport: "cli", Op: "query", Query: query}).Record(5*d, OK)
+		rec.Pair(PairKey{Scenario: "mix", Op: "query", Query: query, A: "cli", B: "http"}).Record(float64(5*d)/1e6, float64(d)/1e6, i%2 == 0, false)
+	}
+	got, err := rec.Finish()
+	require.NoError(t, err)
+	data, err := got.Encode()
+	require.NoError(t, err)
+	t.Logf("%d operations: %d KB", 2*operations, len(data)>>10)
+	assert.Less(t, len(data), 1<<20)
+	assert.Empty(t, got.Check())
+}
+
+func TestRunDescriptionsAreComplete(t *testing.T) {
+	rec := New(Config{})
+	require.ErrorContains(t, rec.SetRun(Run{Data: map[string]string{"row": "913"}}), `no factor "row"`)
+	require.NoError(t, rec.SetRun(Run{Data: map[string]string{"rows": "913", "shape": "a=b {c}"}}))
+	got, err := rec.Finish()
+	require.NoError(t, err)
+	assert.Contains(t, got.Run.Point, "data{provenance=unknown,rows=913,")
+	assert.Contains(t, got.Run.Point, "shape=a_b__c_,")
+	assert.Equal(t, "unknown", got.Run.State["f1_fragmentation"])
+	assert.Equal(t, 5, strings.Count(got.Run.Point, "{"))
+}
+
+func TestCheckFindsContradictions(t *testing.T) {
+	tests := map[string]struct {
+		spoil func(r *Record)
+		want  string
+	}{
+		"count and histogram":  {func(r *Record) { r.Cells[0].N++ }, "its histogram holds"},
+		"failed and kinds":     {func(r *Record) { r.Cells[0].Failed = 1 }, "errors by kind"},
+		"a cell twice":         {func(r *Record) { r.Cells = append(r.Cells, r.Cells[0]) }, "twice"},
+		"verdict":              {func(r *Record) { r.Verdict = Invalid }, "the figures lead to"},
+		"unknown code":         {func(r *Record) { r.Reasons = []Reason{{Code: "x"}} }, "not known"},
+		"columns":              {func(r *Record) { r.Cells[0].Raw[0].MS = nil }, "columns"},
+		"columns of pairs":     {func(r *Record) { r.Pairs[0].Raw[0].A = nil }, "columns"},
+		"time runs backwards":  {func(r *Record) { r.Invocation.End = r.Invocation.Start.Add(-1) }, "before it started"},
+		"no id":                {func(r *Record) { r.Invocation.ID = "" }, "no id"},
+		"percentile of nought": {func(r *Record) { r.Cells[0].N, r.Cells[0].Histogram = 0, "" }, "without a success"},
+	}
+	assert.Empty(t, finished(t).Check())
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			rec := finished(t)
+			tt.spoil(rec)
+			assert.ErrorContains(t, errors.Join(rec.Check()...), tt.want)
+		})
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	rec, err := New(Config{}).Finish()
+	if err != nil {
+		f.Fatal(err)
+	}
+	data, err := rec.Encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	partial, err := encodePartial(rec)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(partial)
+	f.Add([]byte("\x28\xb5\x2f\xfd"))
+	f.Fuzz(func(_ *testing.T, data []byte) {
+		if rec, err := Decode(bytes.NewReader(data)); err == nil {
+			rec.Check()
+		}
+	})
+}
