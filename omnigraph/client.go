@@ -192,7 +192,7 @@ func (c *client) openCLI() (transport, *wire.Error) {
 	t.make = func(token string) (*cliclient.Client, error) {
 		client, err := cliclient.New(cliclient.Config{
 			Bin: s.bin, Server: s.server, Store: s.store, Token: token, Home: s.home, Args: s.args, Env: s.env,
-			Slots: slots, MaxOutputBytes: s.maxOutputBytes,
+			Slots: slots, Catalog: c.mi.root.catalog, MaxOutputBytes: s.maxOutputBytes,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.where, err)

@@ -18,12 +18,13 @@ const ImportPath = "k6/x/omnigraph"
 
 // New makes the root module.
 func New() modules.Module {
-	return &rootModule{contracts: &httpclient.Contracts{}, recording: newRecording(), sequences: map[string]*sequence{}}
+	return &rootModule{contracts: &httpclient.Contracts{}, catalog: cliclient.NewCatalog(), recording: newRecording(), sequences: map[string]*sequence{}}
 }
 
 // rootModule is what all VUs of a process share.
 type rootModule struct {
 	contracts *httpclient.Contracts
+	catalog   *cliclient.Catalog
 	recording *recording
 
 	mu        sync.Mutex

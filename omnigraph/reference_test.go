@@ -79,7 +79,7 @@ func TestTheReferenceIsWhatTheTablesSay(t *testing.T) {
 	}
 	data, err := os.ReadFile(referencePath)
 	require.NoError(t, err)
-	assert.Equal(t, reference(), string(data), "run make docs")
+	assert.True(t, reference() == string(data), "docs/reference.md is not what the tables say: run make docs")
 }
 
 func declarations(t *testing.T) string {
