@@ -21,6 +21,7 @@ type arrivals struct {
 	vus  atomic.Int64 // that the scenario has
 	idle atomic.Int64 // of these, waiting for an iteration; whoever takes one off may send one start
 
+	pending atomic.Int64  // starts that were sent and not begun
 	waiting atomic.Bool   // for an idle VU
 	freed   chan struct{} // tells that there is one, if somebody waits
 }
@@ -48,6 +49,7 @@ func (d *arrivals) run(regular, hard context.Context) {
 		wg.Go(func() {
 			defer release()
 			for range starts {
+				d.pending.Add(-1)
 				if !d.iterate(hard, vu) {
 					return
 				}
@@ -78,7 +80,7 @@ func (d *arrivals) run(regular, hard context.Context) {
 }
 
 // startOnSchedule sends each start at its time, or drops it when no VU is free and asks for one more.
-func (d *arrivals) startOnSchedule(hard context.Context, began time.Time, starts chan struct{}, more chan<- struct{}) {
+func (d *arrivals) startOnSchedule(hard context.Context, began time.Time, starts, more chan<- struct{}) {
 	timer := time.NewTimer(0)
 	<-timer.C
 	defer timer.Stop()
@@ -96,13 +98,17 @@ func (d *arrivals) startOnSchedule(hard context.Context, began time.Time, starts
 			select {
 			case <-timer.C:
 			case <-hard.Done():
-				return
 			}
 			awake = time.Now()
-		} else if hard.Err() != nil {
+		}
+		if hard.Err() != nil {
+			if d.engine.runCtx.Err() == nil { // it is time, not an abort, that leaves no more
+				d.drop(d.startsFrom(i))
+			}
 			return
 		}
-		if d.takeIdle() || d.waitIdle(hard, timer, waitUntil(due, awake, len(starts) > 0)) {
+		if d.takeIdle() || d.waitIdle(hard, timer, waitUntil(due, awake, d.pending.Load() > 0)) {
+			d.pending.Add(1)
 			starts <- struct{}{}
 			continue
 		}
@@ -118,12 +124,23 @@ func (d *arrivals) startOnSchedule(hard context.Context, began time.Time, starts
 	}
 }
 
+// startsFrom counts the starts of this process from number i on.
+func (d *arrivals) startsFrom(i uint64) int64 {
+	n := int64(0)
+	for ; ; i++ {
+		if _, ok := d.schedule.Start(int64(d.engine.exec.ExecutionTuple.Global(i))); !ok { //nolint:gosec // as above
+			return n
+		}
+		n++
+	}
+}
+
 // waitUntil tells how long a start that was due may wait for a VU. awake is when the schedule was last waited for;
 // VUs that have pending starts, which they have not even begun, are not busy but waiting for a processor.
 func waitUntil(due, awake time.Time, pending bool) time.Time {
 	switch {
 	case pending:
-		return time.Now().Add(patience)
+		return due.Add(patience)
 	case awake.Sub(due) > stall:
 		return awake.Add(patience)
 	default:
