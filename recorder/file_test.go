@@ -2,7 +2,11 @@ package recorder
 
 import (
 	"bytes"
+	"compress/zlib"
+	"encoding/base64"
+	"encoding/binary"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -153,6 +157,56 @@ func TestCheckFindsContradictions(t *testing.T) {
 			assert.ErrorContains(t, errors.Join(rec.Check()...), tt.want)
 		})
 	}
+}
+
+func FuzzDecodeSample(f *testing.F) {
+	rec := New(Config{})
+	cell := rec.Cell(CellKey{Scenario: "s"})
+	cell.Record(time.Millisecond, OK)
+	cell.Record(time.Minute, OK)
+	hdr, err := cell.ok.export()
+	if err != nil {
+		f.Fatal(err)
+	}
+	good, err := encode(hdr)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good, 0, byte(0))
+	f.Add("HISTFAAAACF4nJNpmSzMwMDAxAABzFCa4f9/BAsA", 3, byte(7))
+	f.Add("AAAA", 0, byte(0)) // too short for the library's decoder
+	// Damage below the compression is what reaches the decoder's inner parts.
+	f.Fuzz(func(t *testing.T, encoded string, at int, with byte) {
+		for _, text := range []string{encoded, damaged(encoded, at, with)} {
+			if s, err := decodeSample(text); err == nil && s.Len() < 0 {
+				t.Fatal("negative count")
+			}
+		}
+	})
+}
+
+// damaged changes one byte of the payload within the compression.
+func damaged(encoded string, at int, with byte) string {
+	raw, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil || len(raw) < 9 {
+		return encoded
+	}
+	z, err := zlib.NewReader(bytes.NewReader(raw[8:]))
+	if err != nil {
+		return encoded
+	}
+	payload, err := io.ReadAll(io.LimitReader(z, 1<<16))
+	if err != nil || len(payload) == 0 {
+		return encoded
+	}
+	payload[uint(at)%uint(len(payload))] = with
+	var out bytes.Buffer
+	w := zlib.NewWriter(&out)
+	_, _ = w.Write(payload)
+	_ = w.Close()
+	head := append([]byte{}, raw[:8]...)
+	binary.BigEndian.PutUint32(head[4:], uint32(out.Len()))
+	return base64.StdEncoding.EncodeToString(append(head, out.Bytes()...))
 }
 
 func FuzzDecode(f *testing.F) {

@@ -354,9 +354,9 @@ func decodeSample(encoded string) (analysis.Sample, error) {
 	if encoded == "" {
 		return analysis.Sample{}, nil
 	}
-	hdr, err := hdrhistogram.Decode([]byte(encoded))
+	hdr, err := decodeHistogram(encoded)
 	if err != nil {
-		return analysis.Sample{}, fmt.Errorf("decode histogram: %w", err)
+		return analysis.Sample{}, err
 	}
 	return hdrSample(hdr), nil
 }

@@ -219,9 +219,9 @@ func mergeEncoded(into *hdrhistogram.Histogram, encoded string) error {
 	if encoded == "" {
 		return nil
 	}
-	h, err := hdrhistogram.Decode([]byte(encoded))
+	h, err := decodeHistogram(encoded)
 	if err != nil {
-		return fmt.Errorf("decode histogram: %w", err)
+		return err
 	}
 	into.Merge(h)
 	return nil
