@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/grafana/sobek"
@@ -14,6 +15,7 @@ import (
 
 	"go.k6.io/k6/v2/internal/event"
 	"go.k6.io/k6/v2/internal/eventloop"
+	"go.k6.io/k6/v2/internal/features"
 	"go.k6.io/k6/v2/internal/js/console"
 	"go.k6.io/k6/v2/internal/js/globals"
 	"go.k6.io/k6/v2/internal/loader"
@@ -90,7 +92,7 @@ func (b *Bundle) installGlobals(s *script, system *modules.ModuleSystem, vuID ui
 	}
 	values := map[string]any{
 		"__VU":    vuID,
-		"__ENV":   s.env,
+		"__ENV":   s.envValue(b.pre.FeatureFlags),
 		"console": console.New(rt, func() logrus.FieldLogger { return s.console }),
 		"require": s.inInitOnly("require", func(call sobek.FunctionCall) sobek.Value {
 			obj, err := system.Require(call.Argument(0).String())
@@ -110,6 +112,21 @@ func (b *Bundle) installGlobals(s *script, system *modules.ModuleSystem, vuID ui
 		}
 	}
 	return nil
+}
+
+// envValue is __ENV: the map itself, so that a change of either shows in the other, or a frozen copy.
+func (s *script) envValue(flags *features.Flags) sobek.Value {
+	rt := s.vu.rt
+	if flags == nil || !flags.FreezeEnv {
+		return rt.ToValue(s.env)
+	}
+	obj := rt.NewObject()
+	for _, name := range slices.Sorted(maps.Keys(s.env)) {
+		// A fresh object takes any property.
+		_ = obj.DefineDataProperty(name, rt.ToValue(s.env[name]), sobek.FLAG_FALSE, sobek.FLAG_FALSE, sobek.FLAG_TRUE)
+	}
+	_ = common.FreezeObject(rt, obj) // as far as it goes: the values are read-only already
+	return obj
 }
 
 // inInitOnly is f, which throws outside the init context.

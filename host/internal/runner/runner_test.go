@@ -22,6 +22,7 @@ import (
 	"go.k6.io/k6/v2/errext"
 	"go.k6.io/k6/v2/errext/exitcodes"
 	"go.k6.io/k6/v2/internal/event"
+	"go.k6.io/k6/v2/internal/features"
 	"go.k6.io/k6/v2/internal/loader"
 	"go.k6.io/k6/v2/internal/trace"
 	"go.k6.io/k6/v2/internal/usage"
@@ -606,4 +607,29 @@ func TestExecutable(t *testing.T) {
 	names := slices.Sorted(maps.Keys(executable))
 	got := slices.DeleteFunc(names, func(name string) bool { return !executable[name] })
 	assert.Equal(t, []string{"default", "other"}, got)
+}
+
+func TestFrozenEnv(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		flags *features.Flags
+		want  string
+	}{
+		"as ever": {&features.Flags{}, "test changed x undefined"},
+		"frozen":  {&features.Flags{FreezeEnv: true}, "test TypeError x test"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, `export default function () {
+				let outcome = 'changed';
+				const before = __ENV.FROM;
+				try { delete __ENV.FROM; __ENV.NEW = '1'; } catch (e) { outcome = e.name; }
+				console.log(before, outcome, __ENV.S, __ENV.FROM);
+			}`, lib.Options{})
+			f.pre.FeatureFlags = tc.flags
+			vu := f.activate(t.Context(), &Activation{Exec: "default", Env: map[string]string{"S": "x"}})
+			require.NoError(t, vu.RunOnce())
+			assert.Equal(t, []string{tc.want}, f.lines())
+		})
+	}
 }

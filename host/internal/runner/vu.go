@@ -136,6 +136,9 @@ func (vu *VU) resetEnv(scenario map[string]string) {
 	for key, value := range scenario {
 		env[key] = value
 	}
+	if flags := vu.runner.pre.FeatureFlags; flags != nil && flags.FreezeEnv {
+		_ = vu.rt.Set("__ENV", vu.script.envValue(flags)) // a global takes any value
+	}
 }
 
 // resetTags makes the tags those of the run, the scenario and the system.

@@ -129,6 +129,12 @@ func (r *ModuleResolver) folderOf(referrer any) *url.URL {
 	return r.base
 }
 
+func (r *ModuleResolver) mainURL() *url.URL {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.urls[r.main]
+}
+
 func isGoModuleName(specifier string) bool {
 	return specifier == "k6" || strings.HasPrefix(specifier, "k6/")
 }

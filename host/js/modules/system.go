@@ -151,7 +151,7 @@ func (ms *ModuleSystem) callerFolder() *url.URL {
 
 // RequiredFolder returns the folder of the file that require() is running just now, or nil if it runs none.
 func (ms *ModuleSystem) RequiredFolder() *url.URL {
-	if n := len(ms.running); n > 0 && ms.running[n-1] != ms.resolver.urls[ms.resolver.main] {
+	if n := len(ms.running); n > 0 && ms.running[n-1] != ms.resolver.mainURL() {
 		return loader.Dir(ms.running[n-1])
 	}
 	return nil
