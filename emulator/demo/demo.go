@@ -75,39 +75,67 @@ const seed = 0x636f756e63696c
 
 // NDJSON is n Memory rows with their projects and relations, the same for the same n.
 func NDJSON(n int) string {
-	r := rand.New(rand.NewPCG(seed, seed)) //nolint:gosec // reproducible on purpose
-	kinds := []string{"decision", "fact", "task", "note"}
-	words := strings.Fields("the council keeps what was agreed and why so that the next one to ask finds an answer in a graph of memories")
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	put := func(v any) {
-		// Maps of strings and numbers always encode, and a Builder takes every write.
-		_ = enc.Encode(v)
-	}
-	const projects = 12
+	r := newSource()
 	for i := range projects {
-		put(map[string]any{"type": "Project", "data": map[string]any{"slug": fmt.Sprintf("project-%02d", i), "name": fmt.Sprintf("Project %d", i)}})
+		r.put(map[string]any{"type": "Project", "data": map[string]any{"slug": fmt.Sprintf("project-%02d", i), "name": fmt.Sprintf("Project %d", i)}})
 	}
-	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	text := func(n int) string {
-		parts := make([]string, n)
-		for i := range parts {
-			parts[i] = words[r.IntN(len(words))]
-		}
-		return strings.Join(parts, " ")
-	}
+	r.memories(n)
 	for i := range n {
-		put(map[string]any{"type": "Memory", "data": map[string]any{
-			"slug": fmt.Sprintf("mem-%04d", i), "title": text(4), "body": text(20), "kind": kinds[r.IntN(len(kinds))],
-			"project": fmt.Sprintf("project-%02d", r.IntN(projects)), "importance": r.IntN(10),
+		r.put(map[string]any{"edge": "BelongsTo", "from": memoryKey(i), "to": fmt.Sprintf("project-%02d", r.rand.IntN(projects)), "data": map[string]any{}})
+		if i > 0 {
+			r.put(map[string]any{"edge": "RelatesTo", "from": memoryKey(i), "to": memoryKey(r.rand.IntN(i)), "data": map[string]any{"weight": float64(r.rand.IntN(100)) / 100}})
+		}
+	}
+	return r.out.String()
+}
+
+// Memories is n Memory rows alone.
+func Memories(n int) string {
+	r := newSource()
+	r.memories(n)
+	return r.out.String()
+}
+
+const projects = 12
+
+func memoryKey(i int) string { return fmt.Sprintf("mem-%04d", i) }
+
+// source writes rows from a seed.
+type source struct {
+	rand *rand.Rand
+	out  strings.Builder
+	enc  *json.Encoder
+}
+
+func newSource() *source {
+	s := &source{rand: rand.New(rand.NewPCG(seed, seed))} //nolint:gosec // reproducible on purpose
+	s.enc = json.NewEncoder(&s.out)
+	return s
+}
+
+func (s *source) put(v any) {
+	// Maps of strings and numbers always encode, and a Builder takes every write.
+	_ = s.enc.Encode(v)
+}
+
+var words = strings.Fields("the council keeps what was agreed and why so that the next one to ask finds an answer in a graph of memories")
+
+func (s *source) text(n int) string {
+	parts := make([]string, n)
+	for i := range parts {
+		parts[i] = words[s.rand.IntN(len(words))]
+	}
+	return strings.Join(parts, " ")
+}
+
+func (s *source) memories(n int) {
+	kinds := []string{"decision", "fact", "task", "note"}
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for i := range n {
+		s.put(map[string]any{"type": "Memory", "data": map[string]any{
+			"slug": memoryKey(i), "title": s.text(4), "body": s.text(20), "kind": kinds[s.rand.IntN(len(kinds))],
+			"project": fmt.Sprintf("project-%02d", s.rand.IntN(projects)), "importance": s.rand.IntN(10),
 			"created_at": start.Add(time.Duration(i) * time.Minute).Format(time.RFC3339),
 		}})
 	}
-	for i := range n {
-		put(map[string]any{"edge": "BelongsTo", "from": fmt.Sprintf("mem-%04d", i), "to": fmt.Sprintf("project-%02d", r.IntN(projects)), "data": map[string]any{}})
-		if i > 0 {
-			put(map[string]any{"edge": "RelatesTo", "from": fmt.Sprintf("mem-%04d", i), "to": fmt.Sprintf("mem-%04d", r.IntN(i)), "data": map[string]any{"weight": float64(r.IntN(100)) / 100}})
-		}
-	}
-	return b.String()
 }

@@ -89,22 +89,33 @@ func isJSON(contentType string) bool {
 
 // rawBody reads the body up to a limit and answers 413 beyond it.
 func (r *request) rawBody(limit int64) (string, bool) {
-	var b strings.Builder
-	if r.ContentLength > 0 && r.ContentLength <= limit {
-		b.Grow(int(r.ContentLength))
-	}
-	n, err := io.Copy(&b, io.LimitReader(r.Body, limit+1))
-	switch {
+	var text []byte
+	var err error
+	switch n := r.ContentLength; {
 	case n > limit:
+		err = errTooLarge
+	case n >= 0:
+		// The length is known: one buffer of just that size.
+		text = make([]byte, n)
+		_, err = io.ReadFull(r.Body, text)
+	default:
+		if text, err = io.ReadAll(io.LimitReader(r.Body, limit+1)); err == nil && int64(len(text)) > limit {
+			err = errTooLarge
+		}
+	}
+	switch {
+	case errors.Is(err, errTooLarge):
 		r.w.Header().Set("Connection", "close")
-		plainText(r.w, http.StatusRequestEntityTooLarge, "Failed to buffer the request body: length limit exceeded")
+		plainText(r.w, http.StatusRequestEntityTooLarge, "Failed to buffer the request body: "+err.Error())
 		return "", false
 	case err != nil:
 		plainText(r.w, http.StatusBadRequest, "Failed to buffer the request body: "+err.Error())
 		return "", false
 	}
-	return b.String(), true
+	return string(text), true
 }
+
+var errTooLarge = errors.New("length limit exceeded")
 
 // body reads a JSON body into a form and answers what is wrong with it.
 func (r *request) body(f form, limit int64) (values, int64, bool) {
