@@ -405,6 +405,9 @@ func (x *exchange) readBody(res *http.Response) (any, error) {
 	}
 	buffer := x.getBuffer()
 	defer x.putBuffer(buffer)
+	if 0 < res.ContentLength && res.ContentLength <= maxKeptBuffer {
+		buffer.Grow(int(res.ContentLength) + bytes.MinRead)
+	}
 	if _, err := buffer.ReadFrom(res.Body); err != nil {
 		return nil, err
 	}
@@ -438,8 +441,11 @@ func (x *exchange) getBuffer() *bytes.Buffer {
 	return x.state.BufferPool.Get()
 }
 
+// maxKeptBuffer is the size up to which a buffer is made at once and kept for other bodies.
+const maxKeptBuffer = 1 << 20
+
 func (x *exchange) putBuffer(buffer *bytes.Buffer) {
-	if x.state.BufferPool != nil {
+	if x.state.BufferPool != nil && buffer.Cap() <= maxKeptBuffer+2*bytes.MinRead {
 		x.state.BufferPool.Put(buffer)
 	}
 }

@@ -316,6 +316,24 @@ func TestResponseTypes(t *testing.T) {
 	})
 }
 
+func TestBodiesOfAnySizeAreWhole(t *testing.T) {
+	f := newFixture(t, func(w http.ResponseWriter, r *http.Request) {
+		size, _ := strconv.Atoi(r.URL.Query().Get("n"))
+		if r.URL.Query().Get("chunked") == "" {
+			w.Header().Set("Content-Length", strconv.Itoa(size))
+		}
+		_, _ = w.Write(bytes.Repeat([]byte("x"), size))
+	})
+	for _, size := range []int{0, 1, 511, 512, 513, 100_000, 1 << 20, 3 << 20} {
+		for _, how := range []string{"", "&chunked=1"} {
+			body, isText := f.do(t, fmt.Sprintf("/?n=%d%s", size, how), nil).Body.(string)
+			require.True(t, isText)
+			assert.Len(t, body, size)
+			assert.Equal(t, size, strings.Count(body, "x"))
+		}
+	}
+}
+
 func TestDecompression(t *testing.T) {
 	const text = "the same text in every encoding"
 	pack := map[string]func(io.Writer) io.WriteCloser{
