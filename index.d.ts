@@ -162,6 +162,29 @@ declare module 'k6/x/omnigraph' {
     ifCommit?: string;
   }
 
+  export interface ManyOptions extends CallOptions {
+    /** How many rows go into one commit. Default 500. */
+    maxRows?: number;
+    /** How large one request may be, in bytes. Default 900000. */
+    maxBytes?: number;
+  }
+
+  /** What mutateMany came to. It stops at the first batch that fails. */
+  export interface ManyResult {
+    readonly ok: boolean;
+    /** How many commits were made. */
+    readonly commits: number;
+    /** How many rows they hold. */
+    readonly acknowledged: number;
+    readonly affectedNodes: number;
+    readonly affectedEdges: number;
+    /** The sum of the batches' durations, in milliseconds. */
+    readonly duration: number;
+    readonly error: OperationError | null;
+    /** One result for each batch that was sent. */
+    readonly results: Result[];
+  }
+
   export interface LoadOptions extends CallOptions {
     /** How rows that are there already are treated. Default 'append'. */
     mode?: 'append' | 'merge' | 'overwrite';
@@ -287,6 +310,9 @@ declare module 'k6/x/omnigraph' {
     asyncQuery(gq: string, params?: Params, options?: ReadOptions): Promise<Result>;
     mutate(gq: string, params?: Params, options?: MutateOptions): Result;
     asyncMutate(gq: string, params?: Params, options?: MutateOptions): Promise<Result>;
+    /** Repeats a mutation of one row for many rows, in few commits; rows are objects of its parameters. */
+    mutateMany(gq: string, rows: Params[], options?: ManyOptions): ManyResult;
+    asyncMutateMany(gq: string, rows: Params[], options?: ManyOptions): Promise<ManyResult>;
     /** Runs a stored query by its name. */
     invoke(name: string, params?: Params, options?: ReadOptions): Result;
     asyncInvoke(name: string, params?: Params, options?: ReadOptions): Promise<Result>;

@@ -30,6 +30,8 @@ func (mi *instance) installMethods(proto *sobek.Object) {
 			mi.define(v.name, mi.syncMethod(v))
 			mi.define(asyncName(v.name), mi.asyncMethod(v))
 		}
+		mi.define(mutateManyName, mi.mutateMany)
+		mi.define(asyncName(mutateManyName), mi.asyncMutateMany)
 	}
 	if proto.Prototype() != mi.methods {
 		if err := proto.SetPrototype(mi.methods); err != nil {

@@ -29,21 +29,26 @@ func (mi *instance) asyncMethod(v *verb) func(sobek.FunctionCall) sobek.Value {
 		if err != nil {
 			mi.throw(err)
 		}
-		rt := mi.vu.Runtime()
-		promise, resolve, reject := rt.NewPromise()
-		done := mi.vu.RegisterCallback()
-		go func() {
-			inv.execute()
-			done(func() error {
-				value, err := mi.finish(inv)
-				if err != nil {
-					return reject(errorValue(rt, err))
-				}
-				return resolve(value)
-			})
-		}()
-		return rt.ToValue(promise)
+		return mi.promise(inv.execute, func() (sobek.Value, error) { return mi.finish(inv) })
 	}
+}
+
+// promise runs execute in a goroutine and settles with what finish makes of it on the event loop.
+func (mi *instance) promise(execute func(), finish func() (sobek.Value, error)) sobek.Value {
+	rt := mi.vu.Runtime()
+	promise, resolve, reject := rt.NewPromise()
+	done := mi.vu.RegisterCallback()
+	go func() {
+		execute()
+		done(func() error {
+			value, err := finish()
+			if err != nil {
+				return reject(errorValue(rt, err))
+			}
+			return resolve(value)
+		})
+	}()
+	return rt.ToValue(promise)
 }
 
 // finish makes the result, or the error of a failed operation that is to throw.

@@ -54,6 +54,7 @@ type settings struct {
 	mode, from, target, ifCommit string
 	keep                         int
 	types                        []string
+	maxRows, maxBytes            int
 }
 
 const (
@@ -66,7 +67,7 @@ const (
 func defaultSettings() settings {
 	return settings{
 		timeout: defaultTimeout, maxConnections: defaultMaxConnections, maxOutputBytes: defaultMaxOutput,
-		bin: "omnigraph", checkParams: true,
+		bin: "omnigraph", checkParams: true, maxRows: defaultMaxRows, maxBytes: defaultMaxBytes,
 	}
 }
 
@@ -104,6 +105,12 @@ var optionTable = []optionSpec{
 	{Name: "from", Takes: "a branch's name", Call: true, Ops: []wire.Op{wire.OpLoad, wire.OpBranchCreate}, Meaning: "The branch from which a new one is made.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setText(&s.from, v) }},
 	{Name: "target", Takes: "a branch's name", Default: "main", Call: true, Ops: []wire.Op{wire.OpBranchMerge}, Meaning: "The branch that is merged into.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setText(&s.target, v) }},
 	{Name: "ifCommit", Takes: "a commit's id", Call: true, Ops: []wire.Op{wire.OpMutate}, Meaning: "Makes the mutation conditional on the branch's head (servers from 0.10).", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setText(&s.ifCommit, v) }},
+	{Name: "maxRows", Takes: "a whole number, at least 1", Default: "500", Call: true, Ops: []wire.Op{scopeMutateMany}, Meaning: "How many rows mutateMany puts into one commit.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error {
+		return setInt(&s.maxRows, v, 1, 1_000_000)
+	}},
+	{Name: "maxBytes", Takes: "a whole number of bytes, at least 1024", Default: "900000", Call: true, Ops: []wire.Op{scopeMutateMany}, Meaning: "How large one request of mutateMany may be; a server of 0.8 takes 1 MB.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error {
+		return setInt(&s.maxBytes, v, 1024, 1<<30)
+	}},
 	{Name: "keep", Takes: "a whole number, at least 1", Call: true, Ops: []wire.Op{wire.OpCleanup}, Meaning: "How many versions cleanup leaves.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setInt(&s.keep, v, 1, math.MaxInt32) }},
 	{Name: "types", Takes: "a list of node and edge types", Call: true, Ops: []wire.Op{wire.OpExport}, Meaning: "What export writes; all without it.", set: func(s *settings, v sobek.Value, rt *sobek.Runtime) error { return setStrings(&s.types, v, rt) }},
 }

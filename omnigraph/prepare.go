@@ -1,6 +1,7 @@
 package omnigraph
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -60,7 +61,7 @@ func (mi *instance) prepare(v *verb, call sobek.FunctionCall, method string) (*i
 	token, tags, checkParams := s.tokens, s.tags, s.checkParams
 	if options := call.Argument(v.options); !common.IsNullish(options) {
 		own := *s
-		if err := own.apply(mi.vu.Runtime(), scope{where: method, transport: c.transport, op: v.op}, options); err != nil {
+		if err := own.apply(mi.vu.Runtime(), scope{where: method, transport: c.transport, op: cmp.Or(v.scope, v.op)}, options); err != nil {
 			return nil, err
 		}
 		inv.throws, inv.retry = own.throws, &own.retry

@@ -53,6 +53,7 @@ func reference() string {
 	for _, v := range verbs {
 		p("| `%s` | %s | %s | %s | %s |\n", v.name, v.op, yes[v.op.Offered(wire.TransportHTTP)], yes[v.op.Offered(wire.TransportCLI)], yes[v.op.IsWrite()])
 	}
+	p("\n`mutateMany` repeats a mutation of one row for many rows in few commits; its operations are mutations.\n")
 	p("\n`optimize`, `cleanup` and `repair` need the client's `store`. A stored query counts as a write until its answer says otherwise.\n")
 	p("\n## Metrics\n\nBeside k6's own `http_req_*`, `data_sent` and `data_received`, which HTTP operations feed as k6/http does.\n\n| metric | type | meaning |\n| --- | --- | --- |\n")
 	for _, m := range metricTable {
@@ -131,6 +132,9 @@ func TestTheTypesNameEveryKindOperationOptionAndField(t *testing.T) {
 	var methods []string
 	for _, v := range verbs {
 		methods = append(methods, v.name, asyncName(v.name))
+		if v.op == wire.OpMutate {
+			methods = append(methods, mutateManyName, asyncName(mutateManyName))
+		}
 	}
 	assert.Equal(t, methods, members(t, "Client"))
 
@@ -142,7 +146,7 @@ func TestTheTypesNameEveryKindOperationOptionAndField(t *testing.T) {
 	}
 	for op, iface := range map[wire.Op]string{
 		wire.OpQuery: "ReadOptions", wire.OpMutate: "MutateOptions", wire.OpLoad: "LoadOptions", wire.OpBranchCreate: "BranchOptions",
-		wire.OpBranchMerge: "MergeOptions", wire.OpExport: "ExportOptions", wire.OpCleanup: "CleanupOptions",
+		wire.OpBranchMerge: "MergeOptions", wire.OpExport: "ExportOptions", scopeMutateMany: "ManyOptions", wire.OpCleanup: "CleanupOptions",
 	} {
 		declared := append(append(slices.Clone(common), members(t, "CallOptions")...), members(t, iface)...)
 		sort.Strings(declared)

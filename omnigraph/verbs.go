@@ -13,6 +13,8 @@ import (
 type verb struct {
 	name string
 	op   wire.Op
+	// scope is the scope of the call's options where that is not op.
+	scope wire.Op
 	// options is the position of the options argument.
 	options int
 	// read takes the arguments before the options.

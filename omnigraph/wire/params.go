@@ -141,3 +141,11 @@ func fitsInteger(v gjson.Result, bits int, signed bool) bool {
 	}
 	return false
 }
+
+// forEachMember calls fn for each member of a JSON object that is known to be valid.
+func forEachMember(object []byte, fn func(name, raw string)) {
+	gjson.ParseBytes(object).ForEach(func(key, value gjson.Result) bool {
+		fn(key.String(), value.Raw)
+		return true
+	})
+}

@@ -1,0 +1,195 @@
+package omnigraph
+
+import (
+	"fmt"
+	"strconv"
+
+	"go.k6.io/k6/v2/metrics"
+
+	"github.com/grafana/sobek"
+	"github.com/mitodl/xk6-omnigraph/omnigraph/wire"
+)
+
+const mutateManyName = "mutateMany"
+
+// scopeMutateMany is the scope of mutateMany's options: its operations are ordinary mutations.
+const scopeMutateMany wire.Op = "mutate_many"
+
+// The limits of one batch unless the script says otherwise: a server of 0.8 takes bodies of 1 MB, and its time for a
+// mutation grows faster than the number of its statements.
+const (
+	defaultMaxRows  = 500
+	defaultMaxBytes = 900_000
+)
+
+// mutateMany puts many rows into few commits: mutateMany(gq, rows, options) repeats the statements of a mutation of one
+// row, each with parameters of its own, and splits where the server's limits ask for it.
+func (mi *instance) mutateMany(call sobek.FunctionCall) sobek.Value {
+	batches, err := mi.prepareMany(call, mutateManyName)
+	if err != nil {
+		mi.throw(err)
+	}
+	executeMany(batches)
+	value, err := mi.finishMany(batches)
+	if err != nil {
+		mi.throw(err)
+	}
+	return value
+}
+
+func (mi *instance) asyncMutateMany(call sobek.FunctionCall) sobek.Value {
+	batches, err := mi.prepareMany(call, asyncName(mutateManyName))
+	if err != nil {
+		mi.throw(err)
+	}
+	return mi.promise(func() { executeMany(batches) }, func() (sobek.Value, error) { return mi.finishMany(batches) })
+}
+
+// batch is one commit of mutateMany.
+type batch struct {
+	*invocation
+	rows int
+	// skipped says that an earlier batch failed, so this one was not sent.
+	skipped bool
+}
+
+// prepareMany reads the arguments and makes one invocation for each batch.
+func (mi *instance) prepareMany(call sobek.FunctionCall, method string) ([]*batch, error) {
+	text, ok := call.Argument(0).Export().(string)
+	if !ok || text == "" {
+		return nil, fmt.Errorf("%s: argument gq got %s; it takes the .gq source of a mutation of one row", method, describe(call.Argument(0)))
+	}
+	list, ok := call.Argument(1).(*sobek.Object)
+	if !ok || !isArray(list) {
+		return nil, fmt.Errorf("%s: argument rows got %s; it takes a list of parameter objects", method, describe(call.Argument(1)))
+	}
+	c := mi.clientOf(call.This, method)
+	own := c.settings
+	if err := own.apply(mi.vu.Runtime(), scope{where: method, transport: c.transport, op: scopeMutateMany}, call.Argument(2)); err != nil {
+		return nil, err
+	}
+	source, problem := wire.NewBatch(text)
+	if problem != nil {
+		return nil, fmt.Errorf("%s: %s", method, problem.Message)
+	}
+	rows, err := encodeRows(list, source, own.checkParams, method)
+	if err != nil {
+		return nil, err
+	}
+	var batches []*batch
+	for len(rows) > 0 {
+		n, params := nextBatch(source, rows, own.maxRows, own.maxBytes)
+		inv, err := mi.prepareBatch(call, method, source, n, params)
+		if err != nil {
+			return nil, err
+		}
+		batches = append(batches, &batch{invocation: inv, rows: n})
+		rows = rows[n:]
+	}
+	return batches, nil
+}
+
+// encodeRows encodes each row's parameters and holds them against the mutation's header.
+func encodeRows(list *sobek.Object, source *wire.Batch, check bool, method string) ([][]byte, error) {
+	n := int(list.Get("length").ToInteger())
+	rows := make([][]byte, n)
+	for i := range n {
+		value := list.Get(strconv.Itoa(i))
+		row, ok := value.(*sobek.Object)
+		if !ok || isArray(row) || isFunction(value) {
+			return nil, fmt.Errorf("%s: row %d got %s; it takes an object of the mutation's parameters", method, i, describe(value))
+		}
+		encoded, err := encodeJSON(row)
+		if err != nil {
+			return nil, fmt.Errorf("%s: row %d is %w", method, i, err)
+		}
+		if near, bad := loneSurrogate(encoded); bad {
+			return nil, fmt.Errorf("%s: row %d holds a lone surrogate near %s; such text has no UTF-8 form", method, i, near)
+		}
+		if check {
+			if problem := wire.CheckParams(source.Header(), encoded); problem != nil {
+				return nil, fmt.Errorf("%s: row %d: %s", method, i, problem.Message)
+			}
+		}
+		rows[i] = encoded
+	}
+	return rows, nil
+}
+
+// nextBatch takes as many rows as fit into one request, at least one.
+func nextBatch(source *wire.Batch, rows [][]byte, maxRows, maxBytes int) (int, []byte) {
+	perRow := len(source.Text(2)) - len(source.Text(1))
+	params := []byte{}
+	n := 0
+	for n < len(rows) && n < maxRows {
+		longer := source.RowParams(params, rows[n], n)
+		if n > 0 && len(longer)+(n+1)*perRow > maxBytes {
+			break
+		}
+		params = longer
+		n++
+	}
+	return n, append(append([]byte{'{'}, params...), '}')
+}
+
+func (mi *instance) prepareBatch(call sobek.FunctionCall, method string, source *wire.Batch, n int, params []byte) (*invocation, error) {
+	v := &verb{name: mutateManyName, op: wire.OpMutate, scope: scopeMutateMany, options: 2, read: func(_ *arguments, inv *invocation) error {
+		inv.op.Text, inv.op.Params = source.Text(n), params
+		inv.label = inv.c.labelFor(source.Header().Name)
+		return nil
+	}}
+	return mi.prepare(v, call, method)
+}
+
+// executeMany sends one batch after the other and stops at the first that fails: what follows could not be told from
+// what was written.
+func executeMany(batches []*batch) {
+	failed := false
+	for _, b := range batches {
+		b.skipped = failed
+		if failed {
+			continue
+		}
+		b.execute()
+		failed = b.out.Err != nil
+	}
+}
+
+// finishMany adds up what the batches came to.
+func (mi *instance) finishMany(batches []*batch) (sobek.Value, error) {
+	rt := mi.vu.Runtime()
+	var commits, acknowledged, nodes, edges int
+	var took float64
+	results := []any{}
+	problem := sobek.Null()
+	for _, b := range batches {
+		if b.skipped {
+			continue
+		}
+		value, err := mi.finish(b.invocation)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, value)
+		took += metrics.D(b.took)
+		if b.out.Err != nil {
+			problem = value.ToObject(rt).Get("error")
+			continue
+		}
+		commits++
+		acknowledged += b.rows
+		nodes += b.out.Success.AffectedNodes
+		edges += b.out.Success.AffectedEdges
+	}
+	o := rt.NewObject()
+	set := func(name string, v any) { _ = o.Set(name, v) }
+	set("ok", sobek.IsNull(problem))
+	set("commits", commits)
+	set("acknowledged", acknowledged)
+	set("affectedNodes", nodes)
+	set("affectedEdges", edges)
+	set("duration", took)
+	set("error", problem)
+	set("results", rt.NewArray(results...))
+	return o, nil
+}
