@@ -14,8 +14,9 @@ import (
 )
 
 // serveAddress listens at the address of the REST API, if one is given. The host has no REST API: every request
-// is answered with an error that says so. The returned function stops it.
-func serveAddress(gs *state.GlobalState) (stop func(), err error) {
+// is answered with an error that says so. An address that can't be used is an error if it was given on the command
+// line, else a warning. The returned function stops it.
+func serveAddress(gs *state.GlobalState, given bool) (stop func(), err error) {
 	if gs.Flags.ProfilingEnabled {
 		return nil, refuse("profiling")
 	}
@@ -23,6 +24,10 @@ func serveAddress(gs *state.GlobalState) (stop func(), err error) {
 		return func() {}, nil
 	}
 	listener, err := (&net.ListenConfig{}).Listen(gs.Ctx, "tcp", gs.Flags.Address)
+	if err != nil && !given {
+		gs.Logger.WithError(err).Warn("the REST API's address can't be used")
+		return func() {}, nil
+	}
 	if err != nil {
 		return nil, errext.WithExitCodeIfNone(
 			fmt.Errorf("could not listen at the address %q of the REST API: %w", gs.Flags.Address, err),

@@ -3,6 +3,7 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -37,7 +38,7 @@ func writeArchive(gs *state.GlobalState, t *test, flags *testFlags, path string)
 		return err
 	}
 	// What is stored is not derived yet: the shortcuts have to stay what a later command line can override.
-	c, err := consolidate(gs, t.options(), flags.config)
+	c, err := consolidate(gs, t.options(), flags.config, t.pre.FeatureFlags.MergeRunTags)
 	if err != nil {
 		return err
 	}
@@ -47,6 +48,7 @@ func writeArchive(gs *state.GlobalState, t *test, flags *testFlags, path string)
 	a.Data = t.source.Data
 	a.Env = t.pre.RuntimeOptions.Env
 	a.Filesystems = t.bundle.LoadedFiles()
+	a.Dependencies = dependencies(t.bundle.Imported())
 	file, err := gs.FS.Create(path)
 	if err != nil {
 		return fmt.Errorf("could not create the archive: %w", err)
@@ -55,4 +57,15 @@ func writeArchive(gs *state.GlobalState, t *test, flags *testFlags, path string)
 		return fmt.Errorf("could not write the archive %s: %w", path, err)
 	}
 	return nil
+}
+
+// dependencies are what runs the script needs: k6 and the extensions that it imports, each in any version.
+func dependencies(imported []string) map[string]string {
+	needed := map[string]string{"k6": "*"}
+	for _, name := range imported {
+		if strings.HasPrefix(name, "k6/x/") {
+			needed[name] = "*"
+		}
+	}
+	return needed
 }

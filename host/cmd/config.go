@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -134,8 +135,8 @@ func invalidConfig(err error) error {
 }
 
 // consolidate lays the command line over the environment over the script's options over the config file, and
-// warns of a layer that drops scenarios.
-func consolidate(gs *state.GlobalState, script lib.Options, flags config) (config, error) {
+// warns of a layer that drops scenarios. With mergeTags, the tags of all layers add up.
+func consolidate(gs *state.GlobalState, script lib.Options, flags config, mergeTags bool) (config, error) {
 	file, err := readConfigFile(gs)
 	if err != nil {
 		return config{}, err
@@ -144,12 +145,16 @@ func consolidate(gs *state.GlobalState, script lib.Options, flags config) (confi
 	if err != nil {
 		return config{}, err
 	}
-	c := file.apply(config{Options: script})
+	c := file
 	for _, layer := range []struct {
 		name   string
 		config config
-	}{{"env", env}, {"cli", flags}} {
+	}{{"script", config{Options: script}}, {"env", env}, {"cli", flags}} {
 		over := c.apply(layer.config)
+		if mergeTags && c.RunTags != nil {
+			over.RunTags = maps.Clone(c.RunTags)
+			maps.Copy(over.RunTags, layer.config.RunTags)
+		}
 		if len(c.Scenarios) > 0 && len(over.Scenarios) == 0 {
 			gs.Logger.Warnf("%q level configuration overrode scenarios configuration entirely", layer.name)
 		}

@@ -21,6 +21,7 @@ import (
 	"go.k6.io/k6/v2/internal/console"
 	"go.k6.io/k6/v2/internal/event"
 	"go.k6.io/k6/v2/internal/usage"
+	"go.k6.io/k6/v2/js/modules"
 	"go.k6.io/k6/v2/lib"
 	"go.k6.io/k6/v2/lib/fsext"
 	"go.k6.io/k6/v2/subcommand"
@@ -28,8 +29,15 @@ import (
 
 func TestMain(m *testing.M) {
 	subcommand.RegisterExtension("trial", newTrialCommand)
+	modules.Register("k6/x/panics", &panics{})
 	goleak.VerifyTestMain(m)
 }
+
+// panics is a module with a fault.
+type panics struct{}
+
+// Now panics.
+func (*panics) Now() { panic("a fault in the module") }
 
 // newTrialCommand is what an extension would register.
 func newTrialCommand(gs *state.GlobalState) *cobra.Command {
@@ -107,7 +115,7 @@ func TestVersion(t *testing.T) {
 		p := newProcess(t, args...)
 		require.Zero(t, p.run())
 		assert.Regexp(t, `(?m)^k6 v2\.2\.0 `, p.stdout.String())
-		assert.Regexp(t, `(?m)^Extensions:\n(  .*\n)*  go\.k6\.io/k6/v2 .*, trial \[subcommand\]$`, p.stdout.String())
+		assert.Regexp(t, `(?m)^Extensions:\n(  .*\n)*  go\.k6\.io/k6/v2.*, trial \[subcommand\]$`, p.stdout.String())
 		assert.Empty(t, p.stderr.String())
 	}
 	p := newProcess(t, "version", "--json")

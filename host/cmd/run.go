@@ -33,6 +33,7 @@ func newRunCommand(gs *state.GlobalState) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			r.addressGiven = cmd.Flags().Changed("address")
 			return r.run(cmd.Context())
 		},
 	}
@@ -59,6 +60,8 @@ type run struct {
 	state  *lib.TestRunState
 	mode   summary.Mode
 	scopes *summary.Scopes
+	// addressGiven says that the address of the REST API stands on the command line.
+	addressGiven bool
 }
 
 // newRun loads the test and settles its options.
@@ -105,7 +108,7 @@ func (r *run) settle(flags *testFlags) error {
 
 // settleConfig brings all layers of options together and checks the result.
 func settleConfig(gs *state.GlobalState, t *test, flags *testFlags) (config, error) {
-	c, err := consolidate(gs, t.options(), flags.config)
+	c, err := consolidate(gs, t.options(), flags.config, t.pre.FeatureFlags.MergeRunTags)
 	if err != nil {
 		return c, err
 	}
@@ -151,7 +154,7 @@ func (r *run) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	stopServer, err := serveAddress(r.gs)
+	stopServer, err := serveAddress(r.gs, r.addressGiven)
 	if err != nil {
 		return err
 	}

@@ -85,6 +85,39 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
+func TestPanicInAModuleEndsTheTestWithItsSummary(t *testing.T) {
+	t.Parallel()
+	for name, source := range map[string]string{
+		"iteration": `export default function () { panics.now() }`,
+		"setup":     `export function setup() { panics.now() } export default function () {}`,
+		"init":      `if (__VU > 0) panics.now(); export default function () {}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := script(t, `import panics from 'k6/x/panics'; `+source+
+				`; export function handleSummary() { return {stdout: 'the summary'} }`)
+			assert.Equal(t, 109, p.run())
+			assert.Contains(t, p.stderr.String(), "a fault in the module")
+			if name == "iteration" {
+				assert.Equal(t, "the summary", strings.TrimSpace(p.stdout.String()))
+			}
+		})
+	}
+}
+
+func TestFeatures(t *testing.T) {
+	t.Parallel()
+	p := script(t, `export const options = {tags: {a: 'script', b: 'script'}};
+		export default function () {} export function handleSummary() { return {stdout: JSON.stringify(options.tags)} }`,
+		"--features", "merge-run-tags", "--tag", "b=flag")
+	require.Zero(t, p.run(), p.stderr.String())
+	assert.JSONEq(t, `{"a": "script", "b": "flag"}`, p.stdout.String())
+
+	p = script(t, emptyScript, "--features", "frost")
+	assert.Equal(t, 255, p.run())
+	assert.Contains(t, p.stderr.String(), "freeze-env, merge-run-tags, native-histograms")
+}
+
 func TestMissingScript(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t, "run", "-q", "nowhere.js")
