@@ -30,6 +30,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+	"golang.org/x/net/http2"
 	"golang.org/x/time/rate"
 	"gopkg.in/guregu/null.v3"
 
@@ -733,6 +734,23 @@ func TestTLS(t *testing.T) {
 		assert.Equal(t, "tls1.3", tags["tls_version"])
 		assert.Equal(t, "HTTP/2.0", tags["proto"])
 	}
+}
+
+func TestAResetHTTP2StreamHasItsOwnCode(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		panic(http.ErrAbortHandler)
+	}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	f := newFixture(t, ok)
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // a test
+	require.NoError(t, http2.ConfigureTransport(transport))
+	t.Cleanup(transport.CloseIdleConnections)
+	f.Transport = transport
+	res := f.do(t, server.URL, nil)
+	assert.Zero(t, res.Status)
+	assert.Equal(t, 1630+1+int(http2.ErrCodeInternal), res.ErrorCode)
 }
 
 func TestBasicAuthFromTheAddress(t *testing.T) {
