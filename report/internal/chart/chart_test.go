@@ -107,3 +107,11 @@ func TestLabelsDoNotOverlapOrLeaveTheFigure(t *testing.T) {
 	}
 	assert.NotEmpty(t, boxes)
 }
+
+func TestTicksAreShort(t *testing.T) {
+	for v, want := range map[float64]string{
+		0: "0", 0.05: "0.05", 999: "999", 5000: "5000", 10000: "10k", 450000: "450k", 1e6: "1M", 2.5e9: "2.5G", 1e15: "1e+15", 1e-5: "1e-05",
+	} {
+		assert.Equal(t, want, number(v))
+	}
+}

@@ -113,9 +113,22 @@ func logTicks(lo, hi float64) []Tick {
 	return ticks
 }
 
-// number writes a tick without an exponent up to a million.
+// number writes a tick in at most six characters where it can: the room beside an axis is narrow.
 func number(v float64) string {
-	if a := math.Abs(v); a >= 1e6 || a > 0 && a < 1e-3 {
+	a := math.Abs(v)
+	for _, unit := range []struct {
+		from float64
+		name string
+	}{{1e9, "G"}, {1e6, "M"}, {1e4, "k"}} {
+		if a >= unit.from && a < 1e12 {
+			scale := unit.from
+			if unit.name == "k" {
+				scale = 1e3
+			}
+			return strconv.FormatFloat(math.Round(v/scale*1e3)/1e3, 'f', -1, 64) + unit.name
+		}
+	}
+	if a >= 1e12 || a > 0 && a < 1e-3 {
 		return strconv.FormatFloat(v, 'g', 3, 64)
 	}
 	return strconv.FormatFloat(math.Round(v*1e6)/1e6, 'f', -1, 64)
