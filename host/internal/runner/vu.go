@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/grafana/sobek"
@@ -32,7 +31,7 @@ type VU struct {
 	// busy is held while an iteration runs, and while the end of an activation is dealt with.
 	busy      sync.Mutex
 	iteration int64
-	scenarios map[string]uint64 // iterations by scenario
+	scenarios map[string]*uint64 // iterations by scenario
 
 	setupDone bool
 	setupArg  sobek.Value
@@ -91,22 +90,22 @@ type ActiveVU struct {
 	*VU
 	*Activation
 
-	fn           sobek.Callable
-	base         *metrics.TagSet
-	localNo      uint64
-	globalNo     uint64
-	lastIterTags *metrics.TagSet
-	over         atomic.Bool
+	fn       sobek.Callable
+	started  *uint64 // iterations of this VU in the scenario
+	localNo  uint64
+	globalNo uint64
 }
 
 // Activate prepares the VU for iterations of a scenario.
 func (vu *VU) Activate(a *Activation) *ActiveVU {
 	vu.busy.Lock()
 	defer vu.busy.Unlock()
-	active := &ActiveVU{VU: vu, Activation: a, fn: vu.script.exports.functions[a.Exec]}
+	active := &ActiveVU{
+		VU: vu, Activation: a, fn: vu.script.exports.functions[a.Exec], started: vu.counterOf(a.Scenario),
+	}
 	vu.resetEnv(a.Env)
 	vu.resetTags(a)
-	vu.state.GetScenarioVUIter = func() uint64 { return max(vu.scenarios[a.Scenario], 1) - 1 }
+	vu.state.GetScenarioVUIter = func() uint64 { return max(*active.started, 1) - 1 }
 	vu.state.GetScenarioLocalVUIter = func() uint64 { return active.localNo }
 	vu.state.GetScenarioGlobalVUIter = func() uint64 { return active.globalNo }
 	vu.script.vu.ctx = a.RunContext
@@ -114,9 +113,19 @@ func (vu *VU) Activate(a *Activation) *ActiveVU {
 	return active
 }
 
+// counterOf returns the counter of the VU's iterations in a scenario.
+func (vu *VU) counterOf(scenario string) *uint64 {
+	if vu.scenarios == nil {
+		vu.scenarios = make(map[string]*uint64, 1)
+	}
+	if vu.scenarios[scenario] == nil {
+		vu.scenarios[scenario] = new(uint64)
+	}
+	return vu.scenarios[scenario]
+}
+
 // deactivate interrupts what the VU is doing, waits for it to stop, and leaves the VU ready for another activation.
 func (a *ActiveVU) deactivate() {
-	a.over.Store(true)
 	a.rt.Interrupt(context.Cause(a.RunContext))
 	a.busy.Lock()
 	a.rt.ClearInterrupt()
@@ -209,10 +218,7 @@ func (a *ActiveVU) begin() error {
 	if a.GetNextIterationCounters != nil {
 		a.localNo, a.globalNo = a.GetNextIterationCounters()
 	}
-	if vu.scenarios == nil {
-		vu.scenarios = make(map[string]uint64, 1)
-	}
-	vu.scenarios[a.Scenario]++
+	*a.started++
 	vu.state.Iteration = vu.iteration
 	vu.iteration++
 	if vu.state.Options.SystemTags.Has(metrics.TagIter) {
