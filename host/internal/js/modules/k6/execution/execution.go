@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/grafana/sobek"
@@ -32,10 +33,9 @@ type instance struct {
 func (*RootModule) NewModuleInstance(vu modules.VU) modules.Instance {
 	i := &instance{vu: vu, rt: vu.Runtime()}
 	obj := i.rt.NewObject()
-	for name, part := range map[string]*sobek.Object{
-		"instance": i.instance(), "scenario": i.scenario(), "test": i.test(), "vu": i.virtualUser(),
-	} {
-		_ = obj.Set(name, part) // a fresh object takes any property
+	for name, getters := range parts() {
+		// A fresh object takes any property.
+		_ = obj.Set(name, i.rt.NewDynamicObject(&part{instance: i, getters: getters}))
 	}
 	i.exports = modules.Exports{Default: obj}
 	return i
@@ -52,47 +52,85 @@ var (
 	errOptionsInInit  = common.NewInitContextError("getting test options in the init context is not supported")
 )
 
-// getters defines properties that are computed when they are read.
-func (i *instance) getters(obj *sobek.Object, all map[string]func() (any, error)) *sobek.Object {
-	for name, get := range all {
-		getter := i.rt.ToValue(func(sobek.FunctionCall) sobek.Value {
-			value, err := get()
-			if err != nil {
-				common.Throw(i.rt, err)
-			}
-			return i.rt.ToValue(value)
-		})
-		// A fresh object takes any property.
-		_ = obj.DefineAccessorProperty(name, getter, nil, sobek.FLAG_FALSE, sobek.FLAG_TRUE)
+// getter computes a property of a part when it is read.
+type getter func(*instance) (any, error)
+
+// parts are the objects of the module by name.
+//
+//nolint:gochecknoglobals // made once: it does not change
+var parts = sync.OnceValue(func() map[string]map[string]getter {
+	return map[string]map[string]getter{
+		"scenario": {
+			"name":      ofScenario(func(s *lib.ScenarioState, _ *lib.State) any { return s.Name }),
+			"executor":  ofScenario(func(s *lib.ScenarioState, _ *lib.State) any { return s.Executor }),
+			"startTime": ofScenario(func(s *lib.ScenarioState, _ *lib.State) any { return s.StartTime.UnixMilli() }),
+			"progress": ofScenario(func(s *lib.ScenarioState, _ *lib.State) any {
+				done, _ := s.ProgressFn()
+				return done
+			}),
+			"iterationInInstance": ofScenario(func(_ *lib.ScenarioState, st *lib.State) any { return call(st.GetScenarioLocalVUIter) }),
+			"iterationInTest":     ofScenario(func(_ *lib.ScenarioState, st *lib.State) any { return call(st.GetScenarioGlobalVUIter) }),
+		},
+		"instance": {
+			"currentTestRunDuration": ofRun(func(es *lib.ExecutionState) any {
+				return float64(es.GetCurrentTestRunDuration()) / float64(time.Millisecond)
+			}),
+			"iterationsCompleted":   ofRun(func(es *lib.ExecutionState) any { return es.GetFullIterationCount() }),
+			"iterationsInterrupted": ofRun(func(es *lib.ExecutionState) any { return es.GetPartialIterationCount() }),
+			"vusActive":             ofRun(func(es *lib.ExecutionState) any { return es.GetCurrentlyActiveVUsCount() }),
+			"vusInitialized":        ofRun(func(es *lib.ExecutionState) any { return es.GetInitializedVUsCount() }),
+		},
+		"vu": {
+			"idInInstance":        ofVU(func(s *lib.State) any { return s.VUID }),
+			"idInTest":            ofVU(func(s *lib.State) any { return s.VUIDGlobal }),
+			"iterationInInstance": ofVU(func(s *lib.State) any { return s.Iteration }),
+			"iterationInScenario": (*instance).iterationInScenario,
+			"metrics":             (*instance).metrics,
+			hidden + "tags":       (*instance).tags, // the older name of vu.metrics.tags
+		},
+		"test": {
+			"options": (*instance).testOptions,
+			"abort":   func(i *instance) (any, error) { return i.abort, nil },
+			"fail":    func(i *instance) (any, error) { return i.fail, nil },
+		},
 	}
-	return obj
+})
+
+// hidden marks properties that are there but don't show among the keys.
+const hidden = "-"
+
+func ofScenario(get func(*lib.ScenarioState, *lib.State) any) getter {
+	return func(i *instance) (any, error) {
+		state := i.vu.State()
+		if state == nil {
+			return nil, errScenarioInInit
+		}
+		scenario := lib.GetScenarioState(i.vu.Context())
+		if scenario == nil {
+			return nil, errScenario
+		}
+		return get(scenario, state), nil
+	}
 }
 
-func (i *instance) scenario() *sobek.Object {
-	of := func(get func(*lib.ScenarioState, *lib.State) any) func() (any, error) {
-		return func() (any, error) {
-			state := i.vu.State()
-			if state == nil {
-				return nil, errScenarioInInit
-			}
-			scenario := lib.GetScenarioState(i.vu.Context())
-			if scenario == nil {
-				return nil, errScenario
-			}
-			return get(scenario, state), nil
+func ofRun(get func(*lib.ExecutionState) any) getter {
+	return func(i *instance) (any, error) {
+		es := lib.GetExecutionState(i.vu.Context())
+		if es == nil {
+			return nil, errInstance
 		}
+		return get(es), nil
 	}
-	return i.getters(i.rt.NewObject(), map[string]func() (any, error){
-		"name":      of(func(s *lib.ScenarioState, _ *lib.State) any { return s.Name }),
-		"executor":  of(func(s *lib.ScenarioState, _ *lib.State) any { return s.Executor }),
-		"startTime": of(func(s *lib.ScenarioState, _ *lib.State) any { return s.StartTime.UnixMilli() }),
-		"progress": of(func(s *lib.ScenarioState, _ *lib.State) any {
-			done, _ := s.ProgressFn()
-			return done
-		}),
-		"iterationInInstance": of(func(_ *lib.ScenarioState, st *lib.State) any { return call(st.GetScenarioLocalVUIter) }),
-		"iterationInTest":     of(func(_ *lib.ScenarioState, st *lib.State) any { return call(st.GetScenarioGlobalVUIter) }),
-	})
+}
+
+func ofVU(get func(*lib.State) any) getter {
+	return func(i *instance) (any, error) {
+		state := i.vu.State()
+		if state == nil {
+			return nil, errVUInInit
+		}
+		return get(state), nil
+	}
 }
 
 func call(counter func() uint64) uint64 {
@@ -102,73 +140,29 @@ func call(counter func() uint64) uint64 {
 	return counter()
 }
 
-func (i *instance) instance() *sobek.Object {
-	of := func(get func(*lib.ExecutionState) any) func() (any, error) {
-		return func() (any, error) {
-			es := lib.GetExecutionState(i.vu.Context())
-			if es == nil {
-				return nil, errInstance
-			}
-			return get(es), nil
-		}
+func (i *instance) iterationInScenario() (any, error) {
+	state := i.vu.State()
+	if state == nil {
+		return nil, errVUInInit
 	}
-	return i.getters(i.rt.NewObject(), map[string]func() (any, error){
-		"currentTestRunDuration": of(func(es *lib.ExecutionState) any {
-			return float64(es.GetCurrentTestRunDuration()) / float64(time.Millisecond)
-		}),
-		"iterationsCompleted":   of(func(es *lib.ExecutionState) any { return es.GetFullIterationCount() }),
-		"iterationsInterrupted": of(func(es *lib.ExecutionState) any { return es.GetPartialIterationCount() }),
-		"vusActive":             of(func(es *lib.ExecutionState) any { return es.GetCurrentlyActiveVUsCount() }),
-		"vusInitialized":        of(func(es *lib.ExecutionState) any { return es.GetInitializedVUsCount() }),
-	})
+	if state.GetScenarioVUIter == nil {
+		return nil, errScenario
+	}
+	return state.GetScenarioVUIter(), nil
 }
 
-func (i *instance) virtualUser() *sobek.Object {
-	of := func(get func(*lib.State) any) func() (any, error) {
-		return func() (any, error) {
-			state := i.vu.State()
-			if state == nil {
-				return nil, errVUInInit
-			}
-			return get(state), nil
-		}
-	}
-	vu := i.getters(i.rt.NewObject(), map[string]func() (any, error){
-		"idInInstance":        of(func(s *lib.State) any { return s.VUID }),
-		"idInTest":            of(func(s *lib.State) any { return s.VUIDGlobal }),
-		"iterationInInstance": of(func(s *lib.State) any { return s.Iteration }),
-		"iterationInScenario": func() (any, error) {
-			state := i.vu.State()
-			if state == nil {
-				return nil, errVUInInit
-			}
-			if state.GetScenarioVUIter == nil {
-				return nil, errScenario
-			}
-			return state.GetScenarioVUIter(), nil
-		},
-	})
-	tags := i.rt.NewDynamicObject(&tagsObject{i})
+func (i *instance) metrics() (any, error) {
 	metrics := i.rt.NewObject()
-	_ = metrics.Set("tags", tags)
+	_ = metrics.Set("tags", i.rt.NewDynamicObject(&tagsObject{i})) // a fresh object takes any property
 	_ = metrics.Set("metadata", i.rt.NewDynamicObject(&metadataObject{i}))
-	_ = vu.Set("metrics", metrics)
-	// The older name of vu.metrics.tags.
-	_ = vu.DefineDataProperty("tags", tags, sobek.FLAG_FALSE, sobek.FLAG_FALSE, sobek.FLAG_FALSE)
-	return vu
+	return metrics, nil
 }
 
-func (i *instance) test() *sobek.Object {
-	test := i.getters(i.rt.NewObject(), map[string]func() (any, error){"options": i.testOptions})
-	_ = test.Set("abort", func(call sobek.FunctionCall) sobek.Value {
-		i.rt.Interrupt(&errext.InterruptError{Reason: reason(errext.AbortTest, call.Argument(0))})
-		return sobek.Undefined()
-	})
-	_ = test.Set("fail", func(call sobek.FunctionCall) sobek.Value {
-		i.fail(reason(errext.MarkedAsFailedTest, call.Argument(0)))
-		return sobek.Undefined()
-	})
-	return test
+func (i *instance) tags() (any, error) { return i.rt.NewDynamicObject(&tagsObject{i}), nil }
+
+func (i *instance) abort(call sobek.FunctionCall) sobek.Value {
+	i.rt.Interrupt(&errext.InterruptError{Reason: reason(errext.AbortTest, call.Argument(0))})
+	return sobek.Undefined()
 }
 
 func reason(what string, message sobek.Value) string {
@@ -178,18 +172,20 @@ func reason(what string, message sobek.Value) string {
 	return what + ": " + message.String()
 }
 
-func (i *instance) fail(text string) {
+func (i *instance) fail(call sobek.FunctionCall) sobek.Value {
+	text := reason(errext.MarkedAsFailedTest, call.Argument(0))
 	if state := i.vu.State(); state != nil {
 		if state.TestStatus != nil {
 			state.TestStatus.MarkFailed()
 		}
 		state.Logger.Error(text)
-		return
+		return sobek.Undefined()
 	}
 	if env := i.vu.InitEnv(); env != nil && env.TestPreInitState != nil && env.TestStatus != nil {
 		env.TestStatus.MarkFailed()
 		env.Logger.Error(text)
 	}
+	return sobek.Undefined()
 }
 
 // testOptions are the options as they came out, unset ones as null, read-only.
