@@ -41,8 +41,6 @@ type LoadResult struct {
 
 // Load reads NDJSON into a branch as one commit. With from, a branch that is not there is made first.
 func (g *Graph) Load(ctx context.Context, data string, mode LoadMode, from string, w Write) (*LoadResult, error) {
-	g.writers.Add(1)
-	defer g.writers.Add(-1)
 	res := &LoadResult{Branch: w.branchName()}
 	b, err := g.branch(res.Branch)
 	switch {

@@ -46,8 +46,6 @@ func (g *Graph) Mutate(ctx context.Context, q *gq.Query, params Params, w Write)
 	if !q.Mutation() {
 		return nil, badRequest("mutation execution called on a read query; use query instead")
 	}
-	g.writers.Add(1)
-	defer g.writers.Add(-1)
 	b, err := g.branch(w.branchName())
 	if err != nil {
 		return nil, err
@@ -77,6 +75,8 @@ func (g *Graph) write(ctx context.Context, w Write, m *mutation) (*Commit, error
 	if empty && w.IfCommit == "" {
 		return nil, nil
 	}
+	g.writers.Add(1)
+	defer g.writers.Add(-1)
 	if err := g.lock(ctx); err != nil {
 		return nil, err
 	}
