@@ -89,6 +89,8 @@ func (a *fakeActiveVU) Deactivate() {
 	a.vu.busy.Store(false)
 }
 
+func (a *fakeActiveVU) Completed() bool { return a.activation.Context.Err() == nil }
+
 func (a *fakeActiveVU) RunOnce() error {
 	local, global := a.activation.NextIteration()
 	return a.vu.runner.iteration(a.activation.Context, iteration{

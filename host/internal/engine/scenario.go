@@ -187,15 +187,16 @@ func (s *scenario) iterate(ctx context.Context, vu ActiveVU) bool {
 		s.engine.Abort(err)
 		return false
 	}
-	if ctx.Err() != nil {
+	complete, goOn := vu.Completed(), ctx.Err() == nil
+	if complete {
+		s.engine.exec.AddFullIterations(1)
+	} else {
 		s.engine.exec.AddInterruptedIterations(1)
-		return false
 	}
-	s.engine.exec.AddFullIterations(1)
-	if err != nil {
+	if err != nil && (complete || goOn) {
 		s.logException(err)
 	}
-	return true
+	return goOn
 }
 
 // stopsTest tells the errors that end the whole test from exceptions that end an iteration.

@@ -27,6 +27,8 @@ type ActiveVU interface {
 	// RunOnce runs one iteration and returns its exception, if any. Once the activation's context has ended,
 	// the iteration is cut off.
 	RunOnce() error
+	// Completed says whether the last iteration ran to its end, with an exception or without.
+	Completed() bool
 	// Deactivate ends the activation; it is called between iterations, once.
 	Deactivate()
 }

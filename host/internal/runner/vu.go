@@ -94,7 +94,11 @@ type ActiveVU struct {
 	started  *uint64 // iterations of this VU in the scenario
 	localNo  uint64
 	globalNo uint64
+	complete bool
 }
+
+// Completed says whether the last iteration ran to its end, so that it was reported as an iteration.
+func (a *ActiveVU) Completed() bool { return a.complete }
 
 // Activate prepares the VU for iterations of a scenario.
 func (vu *VU) Activate(a *Activation) *ActiveVU {
@@ -168,6 +172,7 @@ func (a *ActiveVU) RunOnce() error {
 	vu := a.VU
 	vu.busy.Lock()
 	defer vu.busy.Unlock()
+	a.complete = false
 	if err := a.RunContext.Err(); err != nil {
 		return err
 	}
@@ -190,15 +195,15 @@ func (a *ActiveVU) RunOnce() error {
 	start := time.Now()
 	_, err = vu.call(a.fn, arg)
 	end := time.Now()
-	complete := a.RunContext.Err() == nil && !errext.IsInterruptError(err)
+	a.complete = a.RunContext.Err() == nil && !errext.IsInterruptError(err)
 	ctx.end()
 	vu.loop.Drain(a.keepInterrupted)
 	if vu.state.Options.NoVUConnectionReuse.Bool {
 		vu.transport.CloseIdleConnections()
 	}
-	vu.pushIterationSamples(start, end, complete)
+	vu.pushIterationSamples(start, end, a.complete)
 	vu.emit(event.IterEnd, a.Scenario, err)
-	if rest := vu.runner.minIteration() - time.Since(start); rest > 0 && complete {
+	if rest := vu.runner.minIteration() - time.Since(start); rest > 0 && a.complete {
 		a.rest(rest)
 	}
 	return err
