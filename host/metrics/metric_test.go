@@ -40,6 +40,8 @@ func TestAMetricIsRegisteredOnce(t *testing.T) {
 	require.EqualError(t, err, "metric 'cc' already exists but with type counter, instead of trend")
 	_, err = registry.NewMetric("cc", Counter, Data)
 	require.EqualError(t, err, "metric 'cc' already exists but with a value type time, instead of data")
+	_, err = registry.NewMetric("cc", Counter)
+	require.EqualError(t, err, "metric 'cc' already exists but with a value type time, instead of default")
 	assert.Panics(t, func() { registry.MustNewMetric("cc", Gauge) })
 }
 

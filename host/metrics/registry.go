@@ -32,7 +32,7 @@ func NewRegistry() *Registry {
 }
 
 // NewMetric returns the metric of this name, making it if it's new. It is an error if the name is malformed, or if
-// the metric exists with another type.
+// the metric exists with another type or value type, which is Default if none is given.
 func (r *Registry) NewMetric(name string, typ MetricType, t ...ValueType) (*Metric, error) {
 	contains := Default
 	if len(t) > 0 {
@@ -45,7 +45,7 @@ func (r *Registry) NewMetric(name string, typ MetricType, t ...ValueType) (*Metr
 		if old.Type != typ {
 			return nil, fmt.Errorf("metric '%s' already exists but with type %s, instead of %s", name, old.Type, typ)
 		}
-		if len(t) > 0 && old.Contains != contains {
+		if old.Contains != contains {
 			return nil, fmt.Errorf("metric '%s' already exists but with a value type %s, instead of %s",
 				name, old.Contains, contains)
 		}
