@@ -280,7 +280,7 @@ declare module 'k6/x/omnigraph' {
     readonly timings: Timings;
     readonly attempts: number;
     readonly error: OperationError | null;
-    /** The server's whole answer: an object, or text for version and export. */
+    /** The server's whole answer: an object, text for version, null for export. */
     readonly data: any;
   }
 
@@ -340,8 +340,9 @@ declare module 'k6/x/omnigraph' {
     /** HTTP only. */
     graphs(options?: CallOptions): Result<{ graph: string; uri: string }>;
     asyncGraphs(options?: CallOptions): Promise<Result<{ graph: string; uri: string }>>;
-    export(options?: ExportOptions): Result;
-    asyncExport(options?: ExportOptions): Promise<Result>;
+    /** Exports the graph, as a stream: the callback gets every row in turn; without one the rows are counted. */
+    export(options?: ExportOptions, callback?: (row: any) => void): Result;
+    asyncExport(options?: ExportOptions, callback?: (row: any) => void): Promise<Result>;
     /** HTTP only. */
     health(options?: CallOptions): Result;
     asyncHealth(options?: CallOptions): Promise<Result>;

@@ -34,7 +34,7 @@ func (inv *invocation) run(carrier transport) {
 	}
 	for {
 		inv.attempts++
-		inv.out = carrier.do(inv.ctx, &inv.session, &inv.op)
+		inv.out = carrier.do(inv.operationContext(), &inv.session, &inv.op)
 		inv.addAttempt()
 		if inv.out.Err == nil || inv.ctx.Err() != nil {
 			return
@@ -49,6 +49,13 @@ func (inv *invocation) run(carrier transport) {
 		// The request's tags and metadata are consumed by an attempt.
 		inv.session.Tags = metrics.TagsAndMeta{Tags: inv.series.request, Metadata: inv.meta}
 	}
+}
+
+func (inv *invocation) operationContext() context.Context {
+	if inv.opCtx != nil {
+		return inv.opCtx
+	}
+	return inv.ctx
 }
 
 func wait(ctx context.Context, d time.Duration) bool {

@@ -11,7 +11,13 @@ func (mi *instance) syncMethod(v *verb) func(sobek.FunctionCall) sobek.Value {
 		if err != nil {
 			mi.throw(err)
 		}
-		inv.execute()
+		if inv.onRow != nil {
+			if err := mi.executeStreaming(inv); err != nil {
+				mi.throw(err)
+			}
+		} else {
+			inv.execute()
+		}
 		value, err := mi.finish(inv)
 		if err != nil {
 			mi.throw(err)
@@ -28,6 +34,9 @@ func (mi *instance) asyncMethod(v *verb) func(sobek.FunctionCall) sobek.Value {
 		inv, err := mi.prepare(v, call, name)
 		if err != nil {
 			mi.throw(err)
+		}
+		if inv.onRow != nil {
+			return mi.promiseStreaming(inv)
 		}
 		return mi.promise(inv.execute, func() (sobek.Value, error) { return mi.finish(inv) })
 	}

@@ -30,6 +30,9 @@ type invocation struct {
 	meta    map[string]string
 	series  *series
 	variant *variantScope
+	// onRow gets an export's rows, or is nil; opCtx ends the operation before the iteration does, or is nil.
+	onRow sobek.Callable
+	opCtx context.Context //nolint:containedctx // an invocation is one call, and lives no longer
 	// problem is a failure that is known before anything is sent.
 	problem *wire.Error
 

@@ -100,7 +100,7 @@ func (r *result) make(key string) (sobek.Value, bool) {
 		switch {
 		case out.Err != nil:
 			return sobek.Null(), false
-		case inv.op.Op == wire.OpVersion, inv.op.Op == wire.OpExport:
+		case inv.op.Op == wire.OpVersion:
 			return rt.ToValue(success.Doc), false
 		}
 		return r.parse(success.Doc, "null"), true

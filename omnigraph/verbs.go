@@ -42,7 +42,7 @@ var verbs = []*verb{
 	{name: "commits", op: wire.OpCommits},
 	{name: "queries", op: wire.OpQueries},
 	{name: "graphs", op: wire.OpGraphs},
-	{name: "export", op: wire.OpExport},
+	{name: "export", op: wire.OpExport, read: readCallback},
 	{name: "health", op: wire.OpHealth},
 	{name: "version", op: wire.OpVersion},
 	{name: "optimize", op: wire.OpOptimize},

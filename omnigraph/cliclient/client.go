@@ -102,7 +102,11 @@ func (c *Client) process(ctx context.Context, op *wire.Operation, args *argument
 		out.fail(c.failure(op, wire.KindSpawnFailed, false, "can't start %s: %s", c.config.Bin, cmp.Or(explainLimit(err), err.Error())))
 		return
 	}
-	done, err := c.launch(ctx, op, args, files, began)
+	var lines *wire.Lines
+	if op.Op == wire.OpExport {
+		lines = &wire.Lines{Each: op.Each}
+	}
+	done, err := c.launch(ctx, op, args, files, lines, began)
 	ended := time.Now()
 	// A file that can't be removed says nothing about the operation, whose outcome stands.
 	_ = files.remove()
@@ -113,14 +117,14 @@ func (c *Client) process(ctx context.Context, op *wire.Operation, args *argument
 	out.Timings.Spawn = done.spawn
 	out.Process = &wire.Process{CPU: done.cpu, MaxRSS: done.maxRSS}
 	out.ExitCode = done.code
-	out.settle(c, op, &done, ended.Sub(began))
+	out.settle(c, op, &done, lines, ended.Sub(began))
 	out.Timings.Decode = time.Since(ended)
 }
 
 func (o *outcome) fail(e *wire.Error) { o.Err = e }
 
 // settle decides what the process's end and output mean.
-func (o *outcome) settle(c *Client, op *wire.Operation, done *finished, spent time.Duration) {
+func (o *outcome) settle(c *Client, op *wire.Operation, done *finished, lines *wire.Lines, spent time.Duration) {
 	killed := done.killed
 	defer func() {
 		if done.lingers != 0 && o.Err != nil {
@@ -135,8 +139,8 @@ func (o *outcome) settle(c *Client, op *wire.Operation, done *finished, spent ti
 		o.fail(c.failure(op, wire.KindTimeout, true, "no answer within %v (option timeout): the CLI was killed after %v", op.Timeout, round(spent)))
 	case killed && done.cause == stoppedByContext:
 		o.fail(c.failure(op, wire.KindCanceled, true, "canceled: the CLI was killed after %v", round(spent)))
-	case done.code == 0 && done.signal == "":
-		success, problem := wire.ParseSuccess(op, done.stdout)
+	case done.cause == stoppedByReader, done.code == 0 && done.signal == "":
+		success, problem := parse(op, done, lines)
 		if problem != nil {
 			if done.held {
 				problem.Message += fmt.Sprintf("; a process that the CLI left behind held its output open and was killed %v after the CLI's end", pipeGrace)
@@ -149,6 +153,14 @@ func (o *outcome) settle(c *Client, op *wire.Operation, done *finished, spent ti
 	default:
 		o.fail(wire.ClassifyExit(wire.Exit{Code: done.code, Signal: done.signal, Stdout: done.stdout, Stderr: done.stderr}, op.MayWrite(), c.secrets...))
 	}
+}
+
+// parse makes an answer of what a process printed: of the whole, or of an export that was read on its way.
+func parse(op *wire.Operation, done *finished, lines *wire.Lines) (wire.Success, *wire.Error) {
+	if lines != nil {
+		return lines.Finish(op)
+	}
+	return wire.ParseSuccess(op, done.stdout)
 }
 
 func (c *Client) maxOutput(op *wire.Operation) int64 {

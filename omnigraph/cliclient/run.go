@@ -32,12 +32,16 @@ const (
 	stoppedByTimeout
 	stoppedByContext
 	stoppedByOutput
+	// stoppedByReader: what read the output had enough, as it says itself.
+	stoppedByReader
 )
 
 // bounds are the limits of one process.
 type bounds struct {
 	deadline  time.Time // zero is none
 	maxOutput int64
+	// lines takes standard output as it comes, in place of memory; maxOutput does not apply to it then. Nil keeps it.
+	lines io.Writer
 }
 
 // finished is everything that one process left.
@@ -58,6 +62,7 @@ type run struct {
 	leader         leader
 	stdout, stderr *os.File
 	maxOutput      int64
+	lines          io.Writer
 	patience       time.Duration
 	printed        atomic.Int64
 	held           atomic.Bool
@@ -95,6 +100,7 @@ func execute(ctx context.Context, l launch, b bounds) (finished, error) {
 		return finished{}, err
 	}
 	r := newRun(child, stdout, stderr, b.maxOutput)
+	r.lines = b.lines
 	done := r.supervise(ctx, b.deadline)
 	done.spawn = spawned
 	return done, nil
@@ -246,6 +252,13 @@ func (r *run) drain(pipe *os.File, keep int64) string {
 			if first {
 				// An answer is printed at the very end: the last good moment to look at the memory.
 				r.sample()
+			}
+			if r.lines != nil && pipe == r.stdout {
+				if _, failed := r.lines.Write(chunk[:n]); failed != nil {
+					r.stop(stoppedByReader)
+					return ""
+				}
+				n = 0
 			}
 			room := keep - int64(kept.Len())
 			kept.Write(chunk[:min(int64(n), room)])

@@ -84,7 +84,7 @@ func TestProcessThatCannotBeKilledDoesNotHoldTheCall(t *testing.T) {
 	require.Zero(t, s.reaps.Load(), "its ids are still its own")
 
 	var o outcome
-	o.settle(clientFor(t, Config{}), singleWrite(), &done, time.Second)
+	o.settle(clientFor(t, Config{}), singleWrite(), &done, nil, time.Second)
 	require.Equal(t, wire.KindTimeout, o.Err.Kind)
 	require.Contains(t, o.Err.Message, "has not ended yet")
 

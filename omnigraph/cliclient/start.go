@@ -20,7 +20,7 @@ const (
 )
 
 // launch starts the process and sees it to its end. An error says that it never ran.
-func (c *Client) launch(ctx context.Context, op *wire.Operation, args *arguments, files *scratch, began time.Time) (finished, error) {
+func (c *Client) launch(ctx context.Context, op *wire.Operation, args *arguments, files *scratch, lines *wire.Lines, began time.Time) (finished, error) {
 	program, err := c.find()
 	if err != nil {
 		return finished{}, err
@@ -31,6 +31,9 @@ func (c *Client) launch(ctx context.Context, op *wire.Operation, args *arguments
 		l.env = append(l.env, envHome+"="+files.home)
 	}
 	b := bounds{maxOutput: c.maxOutput(op)}
+	if lines != nil {
+		b.lines = lines
+	}
 	if op.Timeout > 0 {
 		b.deadline = began.Add(op.Timeout)
 	}

@@ -136,6 +136,10 @@ func (c *Client) attempt(ctx context.Context, s *Session, op *wire.Operation, ap
 		state = shared
 	}
 
+	if op.Op == wire.OpExport {
+		c.stream(ctx, state, s, op, &request, target, api, out)
+		return out
+	}
 	preq := &httpext.ParsedHTTPRequest{
 		URL:              target,
 		Req:              c.request(s, target, &request, api),

@@ -30,7 +30,7 @@ func (c *Client) failure(ctx context.Context, err error, op *wire.Operation, spe
 	var k6err httpext.K6Error
 	var netErr net.Error
 	if errors.As(err, &k6err) && int(k6err.Code) == codeTimeout || errors.As(err, &netErr) && netErr.Timeout() && !isDial(err) {
-		return wire.Failure{Kind: wire.KindTimeout, Sent: sent, Message: fmt.Sprintf("no answer within timeout %s (given up after %s)", op.Timeout, rounded)}
+		return timeoutFailure(op, spent, sent)
 	}
 	f := wire.Failure{Kind: wire.KindConnect, Sent: sent, Message: cause(err)}
 	switch {
@@ -48,6 +48,13 @@ func (c *Client) failure(ctx context.Context, err error, op *wire.Operation, spe
 		f.Message = "the limit of open files (ulimit -n) is reached: " + f.Message
 	}
 	return f
+}
+
+func timeoutFailure(op *wire.Operation, spent time.Duration, sent bool) wire.Failure {
+	return wire.Failure{
+		Kind: wire.KindTimeout, Sent: sent,
+		Message: fmt.Sprintf("no answer within timeout %s (given up after %s)", op.Timeout, spent.Round(100*time.Microsecond)),
+	}
 }
 
 // cause drops the request line that *url.Error puts in front, since an address may carry a password.

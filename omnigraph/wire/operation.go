@@ -41,6 +41,9 @@ type Operation struct {
 
 	// TypeNames limits OpExport to these node and edge types.
 	TypeNames []string
+	// Each gets every row of an OpExport as it arrives, from a goroutine of the transport's; an error ends the export.
+	// Nil only counts.
+	Each func(row string) error
 	// IfCommit makes a mutation conditional on the branch's head.
 	IfCommit string
 	// Keep is the number of versions that OpCleanup leaves.

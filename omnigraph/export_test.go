@@ -1,0 +1,90 @@
+package omnigraph
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func exportOf(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "{\"type\":\"Memory\",\"data\":{\"slug\":\"m%d\"}}\n", i)
+	}
+	return b.String()
+}
+
+func TestExportHandsItsRowsOnAndCountsThem(t *testing.T) {
+	t.Parallel()
+	server := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ string) {
+		w.Header().Set("Content-Type", "application/x-ndjson")
+		_, _ = io.WriteString(w, exportOf(1000))
+	})
+	r := newRuntime(t)
+	r.js(fmt.Sprintf(`const og = connect(%q, {graph: "council"}); var seen = []`, server.URL))
+	r.enter()
+	res := r.export(r.js(`og.export()`))
+	assert.EqualValues(t, 1000, res["rowCount"])
+	assert.Nil(t, res["data"])
+	for _, call := range []string{
+		`og.export({types: ["Memory"]}, (row) => seen.push(row.data.slug))`,
+		`var res; og.asyncExport({types: ["Memory"]}, (row) => seen.push(row.data.slug)).then((x) => { res = x.rowCount })`,
+	} {
+		r.js(`seen = []`)
+		r.js(call)
+		assert.Equal(t, "1000 m0 m999", r.js(`seen.length + " " + seen[0] + " " + seen[999]`).String(), call)
+	}
+	assert.EqualValues(t, 1000, r.js(`res`).ToInteger())
+	samples := r.taken()
+	assert.Len(t, of(samples, "omnigraph_ops", "op", "export"), 3)
+	assert.Len(t, of(samples, "http_reqs", "name", "export", "status", "200", "method", "POST", "expected_response", "true", "proto", "HTTP/1.1"), 3)
+	assert.Len(t, of(samples, "http_req_failed", "status", "200"), 3)
+	assert.Len(t, of(samples, "http_req_receiving"), 3)
+}
+
+func TestAnExceptionInTheCallbackEndsTheExport(t *testing.T) {
+	t.Parallel()
+	server := newStub(t, func(w http.ResponseWriter, r *http.Request, _ string) {
+		for r.Context().Err() == nil {
+			if _, err := io.WriteString(w, exportOf(1000)); err != nil {
+				return
+			}
+		}
+	})
+	r := newRuntime(t)
+	r.js(fmt.Sprintf(`const og = connect(%q, {graph: "council"}); let n = 0`, server.URL))
+	r.enter()
+	const callback = `(row) => { if (++n % 700 === 0) { throw new Error("enough") } }`
+	assert.Contains(t, r.throws(`og.export({}, `+callback+`)`), "enough")
+	assert.Contains(t, r.throws(`og.asyncExport({}, `+callback+`)`), "enough")
+	assert.Contains(t, r.throws(`og.export({}, 7)`), "callback")
+}
+
+func TestAnExportThatFailsSaysSo(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name    string
+		handler func(http.ResponseWriter, *http.Request, string)
+		kind    string
+	}{
+		{"refused", answer(403, `{"error":"policy denied action 'export'","code":"forbidden"}`), "forbidden"},
+		{"no rows", answer(200, "{}\n<html>\n"), "protocol"},
+		{"cut off", drop("HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{}\n{\"a"), "connect"},
+		{"hang", hang, "timeout"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			server := newStub(t, c.handler)
+			r := newRuntime(t)
+			r.js(fmt.Sprintf(`const og = connect(%q, {graph: "council", timeout: 200})`, server.URL))
+			r.enter()
+			res := r.export(r.js(`og.export({}, () => {})`))
+			assert.Equal(t, c.kind, res["error"].(map[string]any)["kind"], res["error"])
+			assert.Len(t, of(r.taken(), "http_reqs"), 1)
+		})
+	}
+}
