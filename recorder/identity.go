@@ -32,12 +32,20 @@ func (rec *Record) Identity() []IdentityField {
 		{identityMachine, fmt.Sprintf("%s x%d, %d MB, %s/%s", m.CPUModel, m.CPUs, m.MemoryBytes>>20, m.OS, m.Arch)},
 		{"k6", rec.Generator.K6},
 		{"extension", rec.Generator.Extension},
-		{"dataset", strings.TrimSpace(strings.Join([]string{
-			rec.Dataset.Builder, rec.Dataset.Seed, flatten(rec.Dataset.Parameters), rec.Dataset.SHA256,
-		}, " "))},
+		{"dataset", rec.Dataset.identity()},
 		{"script", rec.Script.SHA256},
 		{"point", rec.Run.Point},
 	}
+}
+
+func (d Dataset) identity() string {
+	var words []string
+	for _, w := range []string{d.Builder, d.Seed, flatten(d.Parameters), d.SHA256} {
+		if w != "" {
+			words = append(words, w)
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 func flatten(m map[string]string) string {

@@ -346,7 +346,7 @@ func (c *CellRecord) Label() string {
 		words = append(words, c.Query)
 	}
 	if c.Workers != nil {
-		words = append(words, fmt.Sprintf("at %d workers", *c.Workers))
+		words = append(words, "at "+workersWord(*c.Workers))
 	}
 	if c.Rate != nil {
 		words = append(words, fmt.Sprintf("at %g/s", *c.Rate))
@@ -356,6 +356,13 @@ func (c *CellRecord) Label() string {
 		label += " (" + c.Scenario + ")"
 	}
 	return label
+}
+
+func workersWord(n int) string {
+	if n == 1 {
+		return "1 worker"
+	}
+	return fmt.Sprintf("%d workers", n)
 }
 
 func (j *judge) pairs() {
@@ -392,7 +399,7 @@ func (p *PairRecord) Label() string {
 	}
 	label := fmt.Sprintf("%s, %s against %s", what, p.A, p.B)
 	if p.Workers != nil {
-		label += fmt.Sprintf(" at %d workers", *p.Workers)
+		label += " at " + workersWord(*p.Workers)
 	}
 	if p.Scenario != "" {
 		label += " (" + p.Scenario + ")"

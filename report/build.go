@@ -470,8 +470,21 @@ func facts(rec *recorder.Record) []Fact {
 		ms(float64(m.MemoryBytes)/(1<<30)), m.OS, m.Kernel), ", "))
 	add("dataset", identityValue(rec, "dataset"))
 	add("script", strings.TrimSpace(rec.Script.Path+" "+short(rec.Script.SHA256)))
-	add("point", rec.Run.Point)
+	add("declared", declaredLevels(rec.Run))
 	return out
+}
+
+// declaredLevels are the levels of the run description that somebody declared; the record has all of them.
+func declaredLevels(run recorder.Run) string {
+	var words []string
+	for _, levels := range []map[string]string{run.Data, run.State, run.Workload, run.Environment, run.Protocol} {
+		for _, factor := range slices.Sorted(maps.Keys(levels)) {
+			if v := levels[factor]; v != "" && v != "unknown" {
+				words = append(words, factor+"="+v)
+			}
+		}
+	}
+	return strings.Join(words, ", ")
 }
 
 func identityValue(rec *recorder.Record, name string) string {

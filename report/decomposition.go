@@ -15,7 +15,7 @@ func (g *group) decompositionTable() *Table {
 	if len(names) == 0 {
 		return nil
 	}
-	t := Table{Caption: "What an operation's wall time is made of (means, ms)", Header: append([]string{"variant"}, names...)}
+	t := Table{Caption: "What an operation's wall time is made of (means, ms)", Header: append([]string{"variant"}, names...), Detail: true}
 	t.Header = append(t.Header, "wall")
 	for _, ln := range g.lanes() {
 		for _, l := range g.levels {

@@ -37,6 +37,8 @@ type Table struct {
 	Caption string     `json:"caption"`
 	Header  []string   `json:"header"`
 	Rows    [][]string `json:"rows"`
+	// Detail marks a table that a terminal leaves out, to keep the answer in sight.
+	Detail bool `json:"detail,omitempty"`
 }
 
 // Fact is a name with a value.

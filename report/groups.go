@@ -50,8 +50,9 @@ func compareLevels(a, b level) int {
 	return cmp.Or(cmp.Compare(a.workers, b.workers), cmp.Compare(a.rate, b.rate))
 }
 
-// levelSuffix is what levels() and people append to a scenario's name for its level and phase.
-var levelSuffix = regexp.MustCompile(`(?i)[_\-.]?(w|x|n|vus?|workers?)?[_\-]?(\d+)[_\-]?(w|x|vus?|workers?)?$`)
+// levelSuffix is what levels() and people append to a scenario's name for its level. A word before the number counts
+// only after a separator: the n of full_scan_1 belongs to the name.
+var levelSuffix = regexp.MustCompile(`(?i)(?:[_\-.](?:w|x|n|vus?|workers?)?[_\-]?)?(\d+)[_\-]?(?:w|x|vus?|workers?)?$`)
 
 // phaseSuffix is the phase in a scenario's name.
 var phaseSuffix = regexp.MustCompile(`(?i)[_\-.](warmup|warm-up|measure)$`)
@@ -60,7 +61,7 @@ var phaseSuffix = regexp.MustCompile(`(?i)[_\-.](warmup|warm-up|measure)$`)
 func family(scenario string, workers int) string {
 	name := phaseSuffix.ReplaceAllString(scenario, "")
 	if workers > 0 {
-		if m := levelSuffix.FindStringSubmatchIndex(name); m != nil && name[m[4]:m[5]] == strconv.Itoa(workers) && m[0] > 0 {
+		if m := levelSuffix.FindStringSubmatchIndex(name); m != nil && name[m[2]:m[3]] == strconv.Itoa(workers) && m[0] > 0 {
 			name = name[:m[0]]
 		}
 	}

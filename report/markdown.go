@@ -37,6 +37,9 @@ func (d *Document) Markdown(w io.Writer) error {
 		}
 		for _, t := range s.Tables {
 			b.WriteByte('\n')
+			if !strings.HasPrefix(t.Caption, s.Title) {
+				fmt.Fprintf(&b, "%s:\n\n", escapeMarkdown(t.Caption))
+			}
 			writeMarkdownTable(&b, t)
 		}
 		if len(s.Notes) > 0 {

@@ -336,6 +336,8 @@ func TestFamiliesOfScenarios(t *testing.T) {
 	}{
 		{"reads_1", 1, "reads"},
 		{"reads_16", 16, "reads"},
+		{"full_scan_1", 1, "full_scan"},
+		{"mix8", 8, "mix"},
 		{"reads_16", 6, "reads_16"},
 		{"reads_w4", 4, "reads"},
 		{"reads-8vus", 8, "reads"},

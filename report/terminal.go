@@ -50,6 +50,12 @@ func (d *Document) Terminal(w io.Writer, opts TerminalOptions) error {
 			t.wrapped("", p)
 		}
 		for _, tab := range s.Tables {
+			if tab.Detail {
+				continue
+			}
+			if !strings.HasPrefix(tab.Caption, s.Title) {
+				t.wrapped("", tab.Caption)
+			}
 			t.line(t.table(tab))
 		}
 		for _, n := range s.Notes {

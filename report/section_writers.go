@@ -1,0 +1,251 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/mitodl/xk6-omnigraph/analysis"
+	"github.com/mitodl/xk6-omnigraph/recorder"
+	"github.com/mitodl/xk6-omnigraph/report/internal/chart"
+)
+
+// writersFamily are the scenarios of writers.js without their level: the contention and the round.
+var writersFamily = regexp.MustCompile(`^(distinct|same)_r(\d+)$`)
+
+// writerLevel is what one number of writers came to, over all rounds.
+type writerLevel struct {
+	workers int
+	rates   []float64 // operations per second of each round
+	ms      []float64
+	ok      uint64
+	failed  uint64
+	retries uint64
+	capped  uint64
+}
+
+// writerLevels collects the levels of one kind of contention.
+func writerLevels(groups []*group, contention string) []*writerLevel {
+	found := map[int]*writerLevel{}
+	for _, g := range groups {
+		m := writersFamily.FindStringSubmatch(g.family)
+		if m == nil || m[1] != contention {
+			continue
+		}
+		for l, cells := range g.cells {
+			for _, c := range cells {
+				w := found[l.workers]
+				if w == nil {
+					w = &writerLevel{workers: l.workers}
+					found[l.workers] = w
+				}
+				w.add(c)
+			}
+		}
+	}
+	out := make([]*writerLevel, 0, len(found))
+	for _, w := range found {
+		out = append(out, w)
+	}
+	slices.SortFunc(out, func(a, b *writerLevel) int { return cmp.Compare(a.workers, b.workers) })
+	return out
+}
+
+func (w *writerLevel) add(c *recorder.CellRecord) {
+	if c.OpsPerS != nil {
+		w.rates = append(w.rates, *c.OpsPerS)
+	}
+	for _, r := range c.Raw {
+		w.ms = append(w.ms, r.MS...)
+	}
+	w.ok += c.N
+	w.failed += c.Failed
+	w.retries += c.Retries
+	w.capped += c.Errors["admission_capped"]
+}
+
+func (w *writerLevel) rate() float64 {
+	var sum float64
+	for _, r := range w.rates {
+		sum += r
+	}
+	return sum / math.Max(1, float64(len(w.rates)))
+}
+
+// writersAnswer says how the store takes more writers.
+func writersAnswer(_ *recorder.Record, groups []*group) answer {
+	distinct, same := writerLevels(groups, "distinct"), writerLevels(groups, "same")
+	if len(distinct)+len(same) == 0 {
+		return answer{}
+	}
+	boot := analysis.DefaultBootstrap()
+	s := Section{Title: "Writers"}
+	var out answer
+	if len(distinct) > 0 {
+		fit := analysis.FitUSL(throughputs(distinct), boot)
+		s.Tables = append(s.Tables, writersTable("Single-row inserts of distinct keys, over HTTP", distinct, boot))
+		s.Notes = append(s.Notes, uslNote(fit))
+		out.findings = append(out.findings, distinctFinding(distinct, fit))
+		if p := writersPlot(distinct, same, fit); p != nil {
+			s.Plots = append(s.Plots, *p)
+		}
+	}
+	if len(same) > 0 {
+		s.Tables = append(s.Tables, writersTable("Updates of one and the same row, repeated after each conflict, over HTTP", same, boot))
+		out.findings = append(out.findings, sameFinding(same)...)
+	}
+	out.sections = []Section{s}
+	for _, g := range groups {
+		if writersFamily.MatchString(g.family) {
+			out.claims = append(out.claims, g)
+		}
+	}
+	return out
+}
+
+func throughputs(levels []*writerLevel) []analysis.Throughput {
+	var points []analysis.Throughput
+	for _, w := range levels {
+		for _, r := range w.rates {
+			points = append(points, analysis.Throughput{N: float64(w.workers), X: r})
+		}
+	}
+	return points
+}
+
+func writersTable(caption string, levels []*writerLevel, boot analysis.Bootstrap) Table {
+	t := Table{Caption: caption, Header: []string{
+		"writers", "commits/s", "p50, ms", "p95, ms", "conflicts a commit", "n",
+	}}
+	for _, w := range levels {
+		sample := analysis.NewSample(w.ms)
+		conflicts := none
+		if w.ok > 0 {
+			conflicts = ms(float64(w.retries) / float64(w.ok))
+		}
+		n := count(w.ok)
+		if w.failed > 0 {
+			n += fmt.Sprintf(" + %s failed", count(w.failed))
+		}
+		t.Rows = append(t.Rows, []string{
+			count(w.workers), ratesText(w.rates),
+			estimate(analysis.QuantileOf(sample, 0.5, boot)), estimate(analysis.QuantileOf(sample, 0.95, boot)), conflicts, n,
+		})
+	}
+	return t
+}
+
+// ratesText shows every round's rate: their spread is what the reader needs.
+func ratesText(rates []float64) string {
+	words := make([]string, len(rates))
+	for i, r := range rates {
+		words[i] = ms(r)
+	}
+	return strings.Join(words, " / ")
+}
+
+func uslNote(fit analysis.USLFit) string {
+	if fit.Lambda.Value == nil {
+		return "No scalability fit: " + fit.Note + "."
+	}
+	text := fmt.Sprintf("Universal Scalability Law: one writer %s commits/s, serialized share %s, cost of consistency %s",
+		estimate(fit.Lambda), percentCI(fit.Sigma.Value, fit.Sigma.CI), tiny(fit.Kappa))
+	if fit.PeakN.Value != nil {
+		text += fmt.Sprintf("; throughput peaks near %s writers at %s commits/s", estimate(fit.PeakN), estimate(fit.PeakX))
+	}
+	return text + "."
+}
+
+// tiny writes an estimate far below 1, such as the law's kappa.
+func tiny(e analysis.Estimate) string {
+	if e.CI == nil {
+		return fmt.Sprintf("%.2g", *e.Value)
+	}
+	return fmt.Sprintf("%.2g [%.2g, %.2g]", *e.Value, e.CI[0], e.CI[1])
+}
+
+// hardlyMore is the gain from the first level to the best below which more writers are not worth having.
+const hardlyMore = 1.2
+
+func distinctFinding(levels []*writerLevel, fit analysis.USLFit) Finding {
+	first, last := levels[0], levels[len(levels)-1]
+	best := slices.MaxFunc(levels, func(a, b *writerLevel) int { return cmp.Compare(a.rate(), b.rate()) })
+	f := Finding{Text: fmt.Sprintf("Single-row inserts: %s commits/s with %s, %s with %s, at best %s with %s.",
+		ms(first.rate()), counted(first.workers, "writer"), ms(last.rate()), counted(last.workers, "writer"),
+		ms(best.rate()), counted(best.workers, "writer"))}
+	capped := uint64(0)
+	for _, w := range levels {
+		capped += w.capped
+	}
+	switch {
+	case len(levels) < 2:
+		f.Next = "Measure more levels."
+	case capped > 0:
+		f.Text += fmt.Sprintf(" %s were refused by the admission cap: the highest levels show a policy, not a capacity.", counted(capped, "commit"))
+		f.Next = "Spread the writers over several actors (WRITERS_ACTORS) to see the store's own limit."
+	case last.rate() < first.rate()*0.95:
+		f.Text += " Adding writers slows the system down: commits are made one after the other, and each waits for all."
+		f.Next = fmt.Sprintf("Write from at most %s, and put several rows into one commit (batch-writes.js says how many).", counted(best.workers, "worker"))
+	case best.rate() < first.rate()*hardlyMore:
+		f.Text += " More writers bring hardly more."
+		f.Next = "Put several rows into one commit (batch-writes.js says how many)."
+	case fit.PeakN.Value != nil:
+		f.Next = fmt.Sprintf("Stay at or below %.0f writers.", *fit.PeakN.Value)
+	}
+	return f
+}
+
+func sameFinding(levels []*writerLevel) []Finding {
+	last := levels[len(levels)-1]
+	if last.ok == 0 {
+		return []Finding{{Text: fmt.Sprintf("%s of one row got nothing through.", counted(last.workers, "writer"))}}
+	}
+	f := Finding{Text: fmt.Sprintf("%s of one row: %s commits/s, and %s conflicts for every commit that got through.",
+		counted(last.workers, "writer"), ms(last.rate()), ms(float64(last.retries)/float64(last.ok)))}
+	if last.failed > 0 {
+		f.Text += fmt.Sprintf(" %s gave up.", counted(last.failed, "update"))
+	}
+	if last.retries > last.ok {
+		f.Next = "Let one writer own a row that many want to change, or collect their changes into one commit."
+	}
+	return []Finding{f}
+}
+
+func writersPlot(distinct, same []*writerLevel, fit analysis.USLFit) *Plot {
+	f := chart.Figure{
+		Title: "Commits per second over writers",
+		X:     chart.Axis{Label: "writers", Zero: true},
+		Y:     chart.Axis{Label: "commits/s", Zero: true},
+		Desc:  "Commits per second over the number of concurrent writers, with the fitted Universal Scalability Law.",
+	}
+	most := 0
+	for i, set := range []struct {
+		name   string
+		levels []*writerLevel
+	}{{"distinct keys", distinct}, {"one row", same}} {
+		s := chart.Series{Name: set.name, Kind: chart.Points, Color: i}
+		for _, w := range set.levels {
+			for _, r := range w.rates {
+				s.X, s.Y = append(s.X, float64(w.workers)), append(s.Y, r)
+			}
+			most = max(most, w.workers)
+		}
+		if len(s.X) > 0 {
+			f.Series = append(f.Series, s)
+		}
+	}
+	if fit.Lambda.Value != nil {
+		line := chart.Series{Name: "fitted law", Color: 0, Dash: 1}
+		for n := 1.0; n <= float64(most); n += float64(most) / 60 {
+			line.X, line.Y = append(line.X, n), append(line.Y, fit.At(n))
+		}
+		f.Series = append(f.Series, line)
+	}
+	if len(f.Series) == 0 {
+		return nil
+	}
+	return &Plot{Caption: "Commits per second over the number of writers.", draw: withID(f)}
+}
