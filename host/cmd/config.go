@@ -38,7 +38,7 @@ type config struct {
 
 // apply lays another layer over this one.
 func (c config) apply(over config) config {
-	c.Options = c.Options.Apply(over.Options)
+	c.Options = c.Apply(over.Options)
 	if len(over.Out) > 0 {
 		c.Out = over.Out
 	}
@@ -170,7 +170,7 @@ func deriveConfig(c config, logger logrus.FieldLogger) (config, error) {
 		return c, invalidConfig(err)
 	}
 	c.Options = options
-	c.Options.DNS = types.DefaultDNSConfig().Apply(c.Options.DNS)
+	c.DNS = types.DefaultDNSConfig().Apply(c.DNS)
 	fill(&c.Options)
 	return c, nil
 }
@@ -208,7 +208,7 @@ func fill(o *lib.Options) {
 
 // validateConfig checks the derived options as a whole. isExecutable tells the functions that the script exports.
 func validateConfig(c config, isExecutable func(string) bool) error {
-	errs := c.Options.Validate()
+	errs := c.Validate()
 	for _, scenario := range c.Scenarios.Sorted() {
 		if exec := scenario.GetExec(); !isExecutable(exec) {
 			errs = append(errs, fmt.Errorf("executor %s: function '%s' not found in exports", scenario.GetName(), exec))

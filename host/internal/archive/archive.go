@@ -49,7 +49,7 @@ func Looks(data []byte) bool {
 func Write(w io.Writer, a *lib.Archive) error {
 	out := tar.NewWriter(w)
 	meta := metadata{Archive: *a, Filename: a.FilenameURL.String(), Pwd: a.PwdURL.String()}
-	header, err := json.MarshalIndent(meta, "", "  ")
+	header, err := json.MarshalIndent(meta, "", "  ") // #nosec G117 -- a path, not a password
 	if err != nil {
 		return fmt.Errorf("archive metadata: %w", err)
 	}

@@ -154,15 +154,15 @@ var (
 		TestPreInitState: (*lib.TestPreInitState)(nil), Options: lib.Options{}, Runner: lib.Runner(nil),
 		RunTags: (*metrics.TagSet)(nil), GroupSummary: (*lib.GroupSummary)(nil),
 	}
-	_ = lib.ScenarioState{Name: "", Executor: "", StartTime: time.Time{}, ProgressFn: func() (float64, []string) { return 0, nil }}
-	_ = lib.ExecutionState{Test: (*lib.TestRunState)(nil), ExecutionTuple: (*lib.ExecutionTuple)(nil)}
-	_ = lib.Stage{Duration: types.NullDuration{}, Target: null.Int{}}
-	_ = lib.IPNet{IPNet: net.IPNet{}}
-	_ = lib.TLSVersions{Min: lib.TLSVersion(0), Max: lib.TLSVersion(0)}
-	_ = lib.TLSCipherSuites([]uint16{})
-	_ = lib.ScenarioConfigs(map[string]lib.ExecutorConfig{})
-	_ = [...]string{lib.GroupSeparator, lib.RootGroupPath, lib.DefaultScenarioName}
-	_ = []string(lib.DefaultSummaryTrendStats)
+	_          = lib.ScenarioState{Name: "", Executor: "", StartTime: time.Time{}, ProgressFn: func() (float64, []string) { return 0, nil }}
+	_          = lib.ExecutionState{Test: (*lib.TestRunState)(nil), ExecutionTuple: (*lib.ExecutionTuple)(nil)}
+	_          = lib.Stage{Duration: types.NullDuration{}, Target: null.Int{}}
+	_          = lib.IPNet{IPNet: net.IPNet{}}
+	_          = lib.TLSVersions{Min: lib.TLSVersion(0), Max: lib.TLSVersion(0)}
+	_          = lib.TLSCipherSuites([]uint16{})
+	_          = lib.ScenarioConfigs(map[string]lib.ExecutorConfig{})
+	_          = [...]string{lib.GroupSeparator, lib.RootGroupPath, lib.DefaultScenarioName}
+	_ []string = lib.DefaultSummaryTrendStats
 )
 
 // Functions and methods of packages lib/types and lib/fsext.

@@ -223,7 +223,7 @@ func TestActivationResetsTags(t *testing.T) {
 	require.NoError(t, vu.RunOnce())
 	cancel()
 	<-over
-	second := vu.VU.Activate(&Activation{RunContext: t.Context(), Scenario: "second", Exec: "other"})
+	second := vu.Activate(&Activation{RunContext: t.Context(), Scenario: "second", Exec: "other"})
 	require.NoError(t, second.RunOnce())
 	assert.Equal(t, []string{`["group","scenario"] undefined 0 1`}, f.lines())
 }
@@ -266,7 +266,7 @@ func TestInterruptions(t *testing.T) {
 			require.ErrorIs(t, vu.RunOnce(), context.Canceled)
 			assert.NotContains(t, f.lines(), "next")
 
-			second := vu.VU.Activate(&Activation{RunContext: t.Context(), Scenario: "b", Exec: "next"})
+			second := vu.Activate(&Activation{RunContext: t.Context(), Scenario: "b", Exec: "next"})
 			require.NoError(t, second.RunOnce())
 			assert.Contains(t, f.lines(), "next")
 			assert.Len(t, f.samples(f.pre.BuiltinMetrics.Iterations), 1)

@@ -43,7 +43,7 @@ func IsAsyncFunction(rt *sobek.Runtime, val sobek.Value) bool {
 func FreezeObject(rt *sobek.Runtime, obj sobek.Value) error {
 	freeze, ok := sobek.AssertFunction(rt.GlobalObject().Get("Object").ToObject(rt).Get("freeze"))
 	if !ok {
-		return errors.New("Object.freeze is not a function: the script must not replace it")
+		return errors.New("the script must not replace Object.freeze: it is not a function any more")
 	}
 	return freezeAll(rt, freeze, obj, make(map[*sobek.Object]struct{}))
 }
