@@ -116,6 +116,24 @@ func TestRampKeepsVUsForGracefulRampDown(t *testing.T) {
 	}, config.GetExecutionRequirements(wholeTest(t)))
 }
 
+func TestEveryIterationHasAProcessToRunIt(t *testing.T) {
+	t.Parallel()
+	sequence, err := lib.NewExecutionSegmentSequenceFromString("0,1/3,1/2,1")
+	require.NoError(t, err)
+	config, ok := decode(t, `{"executor": "shared-iterations", "vus": 4, "iterations": 10}`).(*SharedIterationsConfig)
+	require.True(t, ok)
+	total := int64(0)
+	for _, text := range []string{"0:1/3", "1/3:1/2", "1/2:1"} {
+		segment, err := lib.NewExecutionSegmentFromString(text)
+		require.NoError(t, err)
+		tuple, err := lib.NewExecutionTuple(segment, sequence)
+		require.NoError(t, err)
+		require.True(t, config.HasWork(tuple))
+		total += config.GetIterations(tuple)
+	}
+	assert.EqualValues(t, 10, total)
+}
+
 func TestShortcuts(t *testing.T) {
 	t.Parallel()
 	minute := types.NullDurationFrom(time.Minute)

@@ -46,8 +46,14 @@ func (c *SharedIterationsConfig) Validate() []error {
 	return append(errs, validateMaxDuration(c.MaxDuration)...)
 }
 
-// GetVUs is this process's share of the VUs.
-func (c *SharedIterationsConfig) GetVUs(et *lib.ExecutionTuple) int64 { return et.Share(c.VUs.Int64) }
+// GetVUs is this process's share of the VUs. Where it has a share of the iterations, it has one VU at least: there
+// may be more processes than VUs, and yet every iteration has to run.
+func (c *SharedIterationsConfig) GetVUs(et *lib.ExecutionTuple) int64 {
+	if vus := et.Share(c.VUs.Int64); vus > 0 || c.GetIterations(et) == 0 {
+		return vus
+	}
+	return 1
+}
 
 // GetIterations is this process's share of the iterations.
 func (c *SharedIterationsConfig) GetIterations(et *lib.ExecutionTuple) int64 {
