@@ -165,7 +165,7 @@ func (r *run) run(ctx context.Context) (err error) {
 		r.scopes = summary.NewScopes()
 		receivers = append(receivers, r.scopes.AddMetricSamples)
 	}
-	pump := engine.NewPump(int(r.config.MetricSamplesBufferSize.Int64), aggregator, r.state, receivers, func(err error) {
+	pump := engine.NewPump(r.config.MetricSamplesBufferSize.Int64, aggregator, r.state, receivers, func(err error) {
 		r.gs.Logger.WithError(err).Error("a sample does not fit into the tree of groups")
 	})
 	e, err := engine.New(r.state, adaptRunner(r.runner), pump.Samples(), r.gs.Logger)

@@ -97,7 +97,7 @@ func (r *run) writeResult(destination string, content io.Reader) error {
 	case "stderr":
 		_, err = r.gs.Stderr.Write(data)
 	default:
-		err = fsext.WriteFile(r.gs.FS, destination, data, 0o644) //nolint:gosec // a result for anyone to read
+		err = fsext.WriteFile(r.gs.FS, destination, data, 0o644) // a result for anyone to read
 	}
 	if err != nil {
 		return fmt.Errorf("could not write the summary to '%s': %w", destination, err)
@@ -110,5 +110,5 @@ func (r *run) exportSummary(path string, export func() ([]byte, error)) error {
 	if err != nil {
 		return err
 	}
-	return fsext.WriteFile(r.gs.FS, path, data, 0o644) //nolint:gosec // a result for anyone to read
+	return fsext.WriteFile(r.gs.FS, path, data, 0o644) // a result for anyone to read
 }

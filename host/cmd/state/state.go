@@ -117,7 +117,7 @@ func NewGlobalState(ctx context.Context) *GlobalState {
 func newWriter(file *os.File, mutex *sync.Mutex) *console.Writer {
 	fd := file.Fd()
 	return &console.Writer{
-		RawOutFd: int(fd), //nolint:gosec // descriptors are small
+		RawOutFd: int(fd), // #nosec G115 -- descriptors are small
 		IsTTY:    isatty.IsTerminal(fd) || isatty.IsCygwinTerminal(fd),
 		Mutex:    mutex,
 		Writer:   colorable.NewColorable(file),

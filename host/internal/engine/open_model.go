@@ -88,7 +88,7 @@ func (d *arrivals) startOnSchedule(hard context.Context, began time.Time, starts
 	asked, warned := d.preAllocated, false
 	awake := time.Now()
 	for i := uint64(0); ; i++ {
-		at, ok := d.schedule.Start(int64(tuple.Global(i))) //nolint:gosec // iterations stay far below 2^63
+		at, ok := d.schedule.Start(tuple.Global(i))
 		if !ok {
 			return
 		}
@@ -128,7 +128,7 @@ func (d *arrivals) startOnSchedule(hard context.Context, began time.Time, starts
 func (d *arrivals) startsFrom(i uint64) int64 {
 	n := int64(0)
 	for ; ; i++ {
-		if _, ok := d.schedule.Start(int64(d.engine.exec.ExecutionTuple.Global(i))); !ok { //nolint:gosec // as above
+		if _, ok := d.schedule.Start(d.engine.exec.ExecutionTuple.Global(i)); !ok {
 			return n
 		}
 		n++

@@ -36,8 +36,8 @@ func NewPlan(opts lib.Options, tuple *lib.ExecutionTuple) Plan {
 		for _, step := range config.GetExecutionRequirements(tuple) {
 			own = append(own, schedule.Need{
 				At:        schedule.After(config.GetStartTime(), step.TimeOffset),
-				Planned:   int64(step.PlannedVUs),      //nolint:gosec // numbers of VUs are small
-				Unplanned: int64(step.MaxUnplannedVUs), //nolint:gosec // numbers of VUs are small
+				Planned:   int64(step.PlannedVUs),      // #nosec G115 -- numbers of VUs are small
+				Unplanned: int64(step.MaxUnplannedVUs), // #nosec G115 -- numbers of VUs are small
 			})
 		}
 		needs = append(needs, own)
@@ -47,8 +47,8 @@ func NewPlan(opts lib.Options, tuple *lib.ExecutionTuple) Plan {
 	for _, n := range sum {
 		plan.Steps = append(plan.Steps, lib.ExecutionStep{
 			TimeOffset:      n.At,
-			PlannedVUs:      uint64(max(n.Planned, 0)),
-			MaxUnplannedVUs: uint64(max(n.Unplanned, 0)),
+			PlannedVUs:      uint64(max(n.Planned, 0)),   // #nosec G115 -- not negative
+			MaxUnplannedVUs: uint64(max(n.Unplanned, 0)), // #nosec G115 -- not negative
 		})
 	}
 	return plan

@@ -22,14 +22,17 @@ type Pump struct {
 	done       sync.WaitGroup
 }
 
-// NewPump starts a pump whose channel holds buffer containers. Each receiver gets all samples in batches, never
+// maxBuffer bounds the channel of samples, which takes memory even while it's empty.
+const maxBuffer = 1 << 20
+
+// NewPump starts a pump whose channel holds buffer containers, a million at most. Each receiver gets all samples in batches, never
 // two at once. failed is told about samples that don't fit into the tree of groups.
 func NewPump(
-	buffer int, aggregator *Aggregator, state *lib.TestRunState, receivers []func([]metrics.SampleContainer),
+	buffer int64, aggregator *Aggregator, state *lib.TestRunState, receivers []func([]metrics.SampleContainer),
 	failed func(error),
 ) *Pump {
 	p := &Pump{
-		in:         make(chan metrics.SampleContainer, max(buffer, 1)),
+		in:         make(chan metrics.SampleContainer, min(max(buffer, 1), maxBuffer)),
 		aggregator: aggregator,
 		builtin:    state.BuiltinMetrics,
 		groups:     state.GroupSummary,

@@ -10,7 +10,7 @@ import (
 type Arrivals interface {
 	// Start is the time, since the start of the scenario, at which iteration i (from 0) starts; ok is false
 	// if the scenario ends before.
-	Start(i int64) (at time.Duration, ok bool)
+	Start(i uint64) (at time.Duration, ok bool)
 	// Rate is the number of iterations per second at the time t.
 	Rate(t time.Duration) float64
 }
@@ -25,7 +25,7 @@ func ConstantArrivals(rate int64, unit, duration time.Duration) Arrivals {
 	return constantArrivals{rate: rate, unit: unit, duration: duration}
 }
 
-func (c constantArrivals) Start(i int64) (time.Duration, bool) {
+func (c constantArrivals) Start(i uint64) (time.Duration, bool) {
 	at := mulDiv(i, c.unit, c.rate)
 	return at, at < c.duration
 }
@@ -71,7 +71,7 @@ func RampingArrivals(startRate int64, unit time.Duration, stages []Stage) Arriva
 	return r
 }
 
-func (r *rampingArrivals) Start(i int64) (time.Duration, bool) {
+func (r *rampingArrivals) Start(i uint64) (time.Duration, bool) {
 	n := float64(i + 1)
 	if n > r.total+slack {
 		return 0, false

@@ -88,17 +88,20 @@ func SlotIntervals(start int64, stages []Stage, k int64) []Interval {
 
 // part is d·num/den without overflow, for 0 <= num <= den.
 func part(d time.Duration, num, den int64) time.Duration {
-	return mulDiv(num, d, den)
+	if num <= 0 || den <= 0 {
+		return 0
+	}
+	return mulDiv(uint64(num), d, den)
 }
 
 // mulDiv is n·d/div, rounded down; the product may exceed 64 bits, the result must not: it is capped at the
 // longest duration.
-func mulDiv(n int64, d time.Duration, div int64) time.Duration {
-	if n <= 0 || d <= 0 || div <= 0 {
+func mulDiv(n uint64, d time.Duration, div int64) time.Duration {
+	if d <= 0 || div <= 0 {
 		return 0
 	}
-	hi, lo := bits.Mul64(uint64(n), uint64(d)) // #nosec G115 -- both are positive
-	if hi >= uint64(div) {                     // #nosec G115 -- as above
+	hi, lo := bits.Mul64(n, uint64(d)) // #nosec G115 -- both are positive
+	if hi >= uint64(div) {             // #nosec G115 -- as above
 		return Longest
 	}
 	quotient, _ := bits.Div64(hi, lo, uint64(div))

@@ -73,10 +73,10 @@ func TestSlotsAddUpToTheLevel(t *testing.T) {
 func TestConstantArrivalsAreEvenAndExact(t *testing.T) {
 	t.Parallel()
 	a := ConstantArrivals(40, 2*time.Second, time.Second)
-	for i := range int64(20) {
+	for i := range uint64(20) {
 		at, ok := a.Start(i)
 		require.True(t, ok)
-		assert.Equal(t, ms(50*i), at)
+		assert.Equal(t, time.Duration(i)*ms(50), at)
 	}
 	_, ok := a.Start(20)
 	assert.False(t, ok)
@@ -86,7 +86,7 @@ func TestConstantArrivalsAreEvenAndExact(t *testing.T) {
 	at, ok := long.Start(3_000_000)
 	assert.True(t, ok)
 	assert.Equal(t, 1_000_000*time.Hour, at)
-	_, ok = long.Start(math.MaxInt64)
+	_, ok = long.Start(math.MaxUint64)
 	assert.False(t, ok, "beyond any duration")
 }
 
@@ -95,7 +95,7 @@ func TestRampingArrivalsFollowTheIntegral(t *testing.T) {
 	tests := map[string]struct {
 		start  int64
 		stages []Stage
-		n      int64 // iterations altogether
+		n      uint64 // iterations altogether
 	}{
 		"from nothing":  {0, []Stage{{ms(1000), 40}, {ms(500), 40}}, 40},
 		"down to none":  {10, []Stage{{ms(2000), 0}}, 10},

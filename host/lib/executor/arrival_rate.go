@@ -68,6 +68,9 @@ func validateVUPool(preAllocated, limit null.Int) []error {
 	if limit.Valid && limit.Int64 < preAllocated.Int64 {
 		errs = append(errs, errors.New("maxVUs can't be less than preAllocatedVUs"))
 	}
+	if poolLimit(preAllocated, limit) > mostVUs {
+		errs = append(errs, errTooManyVUs)
+	}
 	return errs
 }
 

@@ -116,11 +116,20 @@ func (c BaseConfig) details(own ...string) string {
 	return " (" + strings.Join(own, ", ") + ")"
 }
 
+// mostVUs is far more than a process can hold; a greater number is a slip.
+const mostVUs = 10_000_000
+
+var errTooManyVUs = fmt.Errorf("the number of VUs can't be more than %d", mostVUs)
+
 func validateVUs(vus null.Int) []error {
-	if vus.Int64 <= 0 {
+	switch {
+	case vus.Int64 <= 0:
 		return []error{errors.New("the number of VUs must be more than 0")}
+	case vus.Int64 > mostVUs:
+		return []error{errTooManyVUs}
+	default:
+		return nil
 	}
-	return nil
 }
 
 func validateDuration(d types.NullDuration) []error {

@@ -32,8 +32,8 @@ func steps(needs []schedule.Need) []lib.ExecutionStep {
 	for i, n := range needs {
 		out[i] = lib.ExecutionStep{
 			TimeOffset:      n.At,
-			PlannedVUs:      uint64(max(n.Planned, 0)),
-			MaxUnplannedVUs: uint64(max(n.Unplanned, 0)),
+			PlannedVUs:      uint64(max(n.Planned, 0)),   // #nosec G115 -- not negative
+			MaxUnplannedVUs: uint64(max(n.Unplanned, 0)), // #nosec G115 -- not negative
 		}
 	}
 	return out

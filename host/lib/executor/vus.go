@@ -87,8 +87,11 @@ func (c *RampingVUsConfig) Validate() []error {
 	if wrong := validateStages(c.Stages); len(wrong) > 0 {
 		return append(errs, wrong...)
 	}
-	if schedule.Peak(c.StartVUs.Int64, c.Plan()) == 0 {
+	switch peak := schedule.Peak(c.StartVUs.Int64, c.Plan()); {
+	case peak == 0:
 		errs = append(errs, errors.New("either startVUs or one of the stages' target values must be greater than 0"))
+	case peak > mostVUs:
+		errs = append(errs, errTooManyVUs)
 	}
 	return errs
 }
@@ -156,7 +159,8 @@ func (c *RampingVUsConfig) GetSlots(et *lib.ExecutionTuple) []RampSlot {
 	last := schedule.After(end, c.GetGracefulStop())
 	slots := make([]RampSlot, c.GetMaxVUs(et))
 	for i := range slots {
-		intervals := schedule.SlotIntervals(c.StartVUs.Int64, stages, int64(et.Global(uint64(i)))+1) //nolint:gosec // slots are few
+		number := int64(et.Global(uint64(i))) + 1 // #nosec G115 -- validation keeps the number of VUs small
+		intervals := schedule.SlotIntervals(c.StartVUs.Int64, stages, number)
 		cutOff := make([]time.Duration, len(intervals))
 		for k := len(intervals) - 1; k >= 0; k-- {
 			to := intervals[k].To
