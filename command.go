@@ -7,6 +7,7 @@ import (
 	"go.k6.io/k6/v2/errext"
 	"go.k6.io/k6/v2/errext/exitcodes"
 
+	"github.com/mitodl/xk6-omnigraph/report/command"
 	"github.com/mitodl/xk6-omnigraph/rig/rigcmd"
 	"github.com/spf13/cobra"
 )
@@ -25,6 +26,9 @@ func newCommand(gs *state.GlobalState) *cobra.Command {
 		// Its streams stay the process's own, so that a command run in a rig keeps the terminal.
 		Notify: gs.SignalNotify, StopNotify: gs.SignalStop,
 	}))
+	cmd.AddCommand(command.Commands(command.IO{
+		Out: gs.Stdout, Err: gs.Stderr, Color: gs.Stdout.IsTTY && !gs.Flags.NoColor,
+	})...)
 	passExitCodes(cmd)
 	return cmd
 }
@@ -35,6 +39,10 @@ func passExitCodes(cmd *cobra.Command) {
 		cmd.RunE = func(c *cobra.Command, args []string) error {
 			err := run(c, args)
 			var coded interface{ ExitCode() int }
+			var failed *command.FailOnError
+			if errors.As(err, &failed) {
+				return errext.WithExitCodeIfNone(err, exitcodes.ThresholdsHaveFailed)
+			}
 			if errors.As(err, &coded) {
 				return errext.WithExitCodeIfNone(err, exitcodes.ExitCode(coded.ExitCode())) //nolint:gosec // exit codes are bytes
 			}

@@ -117,6 +117,9 @@ func (mi *instance) makeClient(transport, where string, proto *sobek.Object, opt
 	if err := c.check(); err != nil {
 		mi.throw(err)
 	}
+	if err := c.readTokensFile(); err != nil {
+		mi.throw(err)
+	}
 	if transport == wire.TransportCLI && c.settings.maxProcesses > 0 {
 		if err := mi.root.limitProcesses(c.settings.maxProcesses); err != nil {
 			mi.throw(fmt.Errorf("%s: %w", where, err))

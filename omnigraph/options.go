@@ -34,6 +34,7 @@ type settings struct {
 	urlGiven                      bool
 	graph                         string
 	tokens                        []string
+	tokensFile                    string
 	branch, snapshot              string
 	name                          string
 	tags                          map[string]string
@@ -77,6 +78,7 @@ var optionTable = []optionSpec{
 	{Name: "store", Takes: "a local path, file:// or s3:// address", CLI: true, Meaning: "The graph's storage, for the CLI without a server, and for optimize, cleanup and repair.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setText(&s.store, v) }},
 	{Name: "graph", Takes: "a graph's id", HTTP: true, CLI: true, Call: true, Meaning: "The graph on the server.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setText(&s.graph, v) }},
 	{Name: "token", Takes: "a string, or a list of strings of which each VU takes its own", HTTP: true, CLI: true, Call: true, Meaning: "The bearer token. A list spreads the load over several actors.", set: setTokens},
+	{Name: "tokensFile", Takes: takesTokensFile, HTTP: true, CLI: true, Meaning: "Where the tokens are, in place of token: each VU takes its own, in the order of the actors' names. Read in the init context, as open() reads.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setText(&s.tokensFile, v) }},
 	{Name: "branch", Takes: "a branch's name", Default: "the server's: main", HTTP: true, CLI: true, Call: true, Meaning: "The branch that is read or written.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setText(&s.branch, v) }},
 	{Name: "snapshot", Takes: "a commit's id", HTTP: true, CLI: true, Call: true, Ops: []wire.Op{wire.OpQuery, wire.OpInvoke}, Meaning: "Reads the graph as of this commit.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setText(&s.snapshot, v) }},
 	{Name: "name", Takes: "a string", Default: "the query's own name, else the operation", Call: true, Meaning: "The value of the tags query and name, so that series stay few.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setText(&s.name, v) }},

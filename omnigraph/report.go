@@ -2,6 +2,7 @@ package omnigraph
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,6 +20,7 @@ const (
 	recordFile   = "record.json"
 	partialFile  = "record.partial.ndjson"
 	markdownFile = "report.md"
+	htmlFile     = "report.html"
 )
 
 // report is what handleSummary returns: report(data, options). It takes from data what only k6 knows, and gives the
@@ -101,7 +103,7 @@ func (r *recording) finish(facts *summaryFacts, opts reportOptions, color bool) 
 		return "", fmt.Errorf("terminal report: %w", err)
 	}
 	if configured {
-		fmt.Fprintf(&b, "\nrecord: %s, report: %s\n", r.config.path(recordFile), r.config.path(markdownFile))
+		fmt.Fprintf(&b, "\nrecord: %s, report: %s, %s\n", r.config.path(recordFile), r.config.path(markdownFile), r.config.path(htmlFile))
 	}
 	return b.String(), nil
 }
@@ -163,7 +165,14 @@ func (r *recording) write() error {
 	if err := doc.Markdown(&markdown); err != nil {
 		return fmt.Errorf("markdown report: %w", err)
 	}
-	return writeWhole(r.config.path(markdownFile), markdown.Bytes())
+	var page bytes.Buffer
+	if err := doc.HTML(&page); err != nil {
+		return fmt.Errorf("html report: %w", err)
+	}
+	return errors.Join(
+		writeWhole(r.config.path(markdownFile), markdown.Bytes()),
+		writeWhole(r.config.path(htmlFile), page.Bytes()),
+	)
 }
 
 // writeWhole replaces a file at once, so that no reader sees half of it.
