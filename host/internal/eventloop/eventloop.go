@@ -76,18 +76,17 @@ func (e *EventLoop) notify() {
 	}
 }
 
-// next returns the callbacks that are due and how many more are registered. With wait it blocks until there is one
-// of them or nothing is outstanding.
-func (e *EventLoop) next() (batch []func() error, registered int) {
+// next returns the callbacks that are due. It blocks until there are some, or nothing is outstanding.
+func (e *EventLoop) next() []func() error {
 	for {
 		e.mu.Lock()
-		batch, registered = e.queue, e.registered
+		batch, registered := e.queue, e.registered
 		if len(batch) > 0 {
 			e.queue, e.spare = e.spare[:0], nil
 		}
 		e.mu.Unlock()
 		if len(batch) > 0 || registered == 0 {
-			return batch, registered
+			return batch
 		}
 		<-e.wake
 	}
@@ -123,7 +122,7 @@ func (e *EventLoop) Start(first func() error) error {
 		return err
 	}
 	for {
-		batch, _ := e.next()
+		batch := e.next()
 		if len(batch) == 0 {
 			return nil
 		}
@@ -147,7 +146,7 @@ func (e *EventLoop) WaitOnRegistered() { e.Drain(func() {}) }
 // Drain is WaitOnRegistered with something to do before each callback.
 func (e *EventLoop) Drain(before func()) {
 	for {
-		batch, _ := e.next()
+		batch := e.next()
 		if len(batch) == 0 {
 			e.rejected = e.rejected[:0]
 			return

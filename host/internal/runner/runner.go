@@ -75,9 +75,6 @@ func (r *Runner) IsExecutable(fn string) bool { return r.bundle.IsExecutable(fn)
 // SetupData returns the JSON of what setup() returned, nil for undefined.
 func (r *Runner) SetupData() []byte { return slices.Clone(r.setupData) }
 
-// SetSetupData sets what the VUs get as setup()'s return value.
-func (r *Runner) SetSetupData(data []byte) { r.setupData = slices.Clone(data) }
-
 // NewVU makes a VU and runs the script's init code in it. Samples of its iterations go to out. ctx bounds the
 // initialisation only.
 func (r *Runner) NewVU(

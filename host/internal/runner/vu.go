@@ -228,7 +228,7 @@ func (a *ActiveVU) begin() error {
 	vu.iteration++
 	if vu.state.Options.SystemTags.Has(metrics.TagIter) {
 		vu.state.Tags.Modify(func(tm *metrics.TagsAndMeta) {
-			vu.setNumberTag(tm, metrics.TagIter, uint64(vu.state.Iteration)) //nolint:gosec // it counts from 0
+			vu.setNumberTag(tm, metrics.TagIter, uint64(vu.state.Iteration)) // #nosec -- it counts from 0
 		})
 	}
 	return vu.rt.Set("__ITER", vu.state.Iteration)

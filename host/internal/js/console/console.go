@@ -17,14 +17,14 @@ func New(rt *sobek.Runtime, logger func() logrus.FieldLogger) *sobek.Object {
 		"error": logrus.ErrorLevel,
 	} {
 		_ = obj.Set(name, func(call sobek.FunctionCall) sobek.Value {
-			print(logger(), level, Format(rt, call.Arguments))
+			write(logger(), level, Format(rt, call.Arguments))
 			return sobek.Undefined()
 		})
 	}
 	return obj
 }
 
-func print(logger logrus.FieldLogger, level logrus.Level, text string) { //nolint:predeclared // what it does
+func write(logger logrus.FieldLogger, level logrus.Level, text string) {
 	if logger == nil {
 		return
 	}
