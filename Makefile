@@ -34,7 +34,8 @@ build: ## Build bin/k6 (the embedded host with the extension) and bin/omnigraph-
 
 .PHONY: spike
 spike: build ## The main job: CLI against HTTP on a rig of its own, with a report (SPIKE_PRESET=full|quick)
-	@SPIKE_PRESET=$(SPIKE_PRESET) $(K6) x omnigraph rig run --rows 913 -- $(K6) run --no-usage-report scripts/spike.js
+	@export SPIKE_PRESET=$(SPIKE_PRESET) OMNIGRAPH_EMULATOR_PROFILE=$${OMNIGRAPH_EMULATOR_PROFILE:-spike}; \
+	$(K6) x omnigraph rig run --rows 913 -- $(K6) run --no-usage-report scripts/spike.js
 
 .PHONY: test
 test: test-root test-host ## All tests that need Go alone (the real omnigraph too, where it is found)

@@ -18,7 +18,7 @@ import { forget, fullScan, insertRow, keysOf, pointRead, row } from './lib/counc
 
 const presets = {
   full: { reads: 200, writes: 40, fragments: 300, floor: 100, after: 60 },
-  quick: { reads: 60, writes: 10, fragments: 120, floor: 30, after: 30 },
+  quick: { reads: 60, writes: 20, fragments: 120, floor: 30, after: 30 },
 };
 const where = target(__ENV);
 const preset = choice(__ENV, 'SPIKE_PRESET', Object.keys(presets), 'full');
@@ -138,10 +138,19 @@ export function setup() {
   return { keys, id: runID() };
 }
 
+let announced = false;
+
 // inTurn runs one turn of the step that this scenario is.
 function inTurn(fn) {
   const step = byName[exec.scenario.name];
-  turns.turn(step.name, { of: step.of, workers: step.workers, warmup: step.of > 1 && step.run !== 'fragment' ? warmup : 0 }, fn);
+  const first = exec.scenario.iterationInTest === 0;
+  turns.turn(step.name, { of: step.of, workers: step.workers, warmup: step.of > 1 && step.run !== 'fragment' ? warmup : 0 }, () => {
+    if (first && !announced) {
+      announced = true;
+      console.info(`${step.name}: ${step.of} ${step.of === 1 ? 'turn' : 'turns'}, ${step.workers} ${step.workers === 1 ? 'worker' : 'workers'}`);
+    }
+    return fn();
+  });
 }
 
 // pick chooses a key: another one each iteration, the same for both variants.
