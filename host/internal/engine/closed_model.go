@@ -31,9 +31,9 @@ func (s *scenario) forEachVU(hard context.Context, n int64, f func(ActiveVU)) {
 // sharedIterations lets VUs take iterations from one pot.
 type sharedIterations struct {
 	*scenario
-	vus, total  int64
-	maxDuration time.Duration
-	taken, done atomic.Int64
+	vus, total           int64
+	maxDuration          time.Duration
+	taken, started, done atomic.Int64
 }
 
 func (d *sharedIterations) duration() time.Duration { return d.maxDuration }
@@ -50,13 +50,15 @@ func (d *sharedIterations) run(regular, hard context.Context) {
 			if d.taken.Add(1) > d.total {
 				return
 			}
+			d.started.Add(1)
+			goOn := d.iterate(hard, vu)
 			d.done.Add(1)
-			if !d.iterate(hard, vu) {
+			if !goOn {
 				return
 			}
 		}
 	})
-	d.drop(d.total - d.done.Load())
+	d.drop(d.total - d.started.Load())
 }
 
 func (d *sharedIterations) progress(elapsed time.Duration) (float64, []string) {
@@ -138,7 +140,7 @@ func (d *constantVUs) run(regular, hard context.Context) {
 }
 
 func (d *constantVUs) progress(elapsed time.Duration) (float64, []string) {
-	return elapsed.Seconds() / d.d.Seconds(), []string{fmt.Sprintf("%d VUs", d.vus), clockOf(elapsed, d.d)}
+	return shareOf(elapsed, d.d), []string{fmt.Sprintf("%d VUs", d.vus), clockOf(elapsed, d.d)}
 }
 
 // rampingVUs gives every slot of a ramp a VU while the ramp is high enough.
@@ -206,9 +208,17 @@ func (d *rampingVUs) runIntervals(hard context.Context, began time.Time, slot ex
 
 func (d *rampingVUs) progress(elapsed time.Duration) (float64, []string) {
 	highest := int64(len(d.slots))
-	return elapsed.Seconds() / d.d.Seconds(), []string{
+	return shareOf(elapsed, d.d), []string{
 		fmt.Sprintf("%s/%d VUs", progress.Count(d.active.Load(), highest), highest), clockOf(elapsed, d.d),
 	}
+}
+
+// shareOf is the part of a time that has passed, at most 1.
+func shareOf(elapsed, total time.Duration) float64 {
+	if elapsed >= total {
+		return 1
+	}
+	return elapsed.Seconds() / total.Seconds()
 }
 
 // clockOf is the time that has passed beside the time that there is.

@@ -452,3 +452,43 @@ func TestSegmentsTogetherRunEverythingOnce(t *testing.T) {
 		assert.Len(t, vus, 4)
 	})
 }
+
+func TestProgressStaysWithinItsBounds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		seen := map[string][]float64{}
+		var mu sync.Mutex
+		runner := &fakeRunner{iteration: func(ctx context.Context, it iteration) error {
+			mu.Lock()
+			fraction, _ := lib.GetScenarioState(ctx).ProgressFn()
+			seen[it.scenario] = append(seen[it.scenario], fraction)
+			mu.Unlock()
+			err := pause(ctx, 700*time.Millisecond)
+			mu.Lock()
+			fraction, _ = lib.GetScenarioState(ctx).ProgressFn()
+			seen[it.scenario] = append(seen[it.scenario], fraction)
+			mu.Unlock()
+			return err
+		}}
+		r := try(t, runner, `{
+			"a": {"executor": "shared-iterations", "iterations": 2, "vus": 2},
+			"b": {"executor": "per-vu-iterations", "iterations": 2},
+			"c": {"executor": "constant-vus", "duration": "1s"},
+			"d": {"executor": "ramping-vus", "stages": [{"duration": "1s", "target": 3}]},
+			"e": {"executor": "constant-arrival-rate", "rate": 3, "duration": "1s", "preAllocatedVUs": 3},
+			"f": {"executor": "ramping-arrival-rate", "stages": [{"duration": "1s", "target": 3}], "preAllocatedVUs": 3},
+			"g": {"executor": "ramping-vus", "startVUs": 1, "stages": [{"duration": "0", "target": 1}]}
+		}`)
+		require.NoError(t, r.err)
+		for name, fractions := range seen {
+			for _, f := range fractions {
+				assert.GreaterOrEqual(t, f, 0.0, name)
+				assert.LessOrEqual(t, f, 1.0, name)
+			}
+		}
+		for _, line := range r.engine.Lines() {
+			assert.InDelta(t, 1.0, line.Fraction, 0, line.Name)
+		}
+		assert.Regexp(t, `^running \(00m0\d\.\ds\), 0+/\d+ VUs, \d+ complete and 0 interrupted iterations$`, r.engine.StatusLine())
+	})
+}

@@ -218,7 +218,7 @@ func (d *arrivals) progress(elapsed time.Duration) (float64, []string) {
 	busy := max(vus-d.idle.Load(), 0)
 	at := min(elapsed, d.d)
 	rate := d.schedule.Rate(at) * d.engine.exec.ExecutionTuple.Fraction()
-	return elapsed.Seconds() / d.d.Seconds(), []string{
+	return shareOf(elapsed, d.d), []string{
 		fmt.Sprintf("%s/%d VUs", progress.Count(busy, vus), vus),
 		clockOf(elapsed, d.d),
 		fmt.Sprintf("%.2f iters/s", rate),
