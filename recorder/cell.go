@@ -58,11 +58,12 @@ const (
 
 // String gives the part's name as it stands in a record.
 func (p Part) String() string {
-	names := [partCount]string{"queued", "spawn", "cli", "connect", "send", "wait", "receive", "decode"}
-	if p >= partCount {
-		return "unknown"
+	for i, name := range [partCount]string{"queued", "spawn", "cli", "connect", "send", "wait", "receive", "decode"} {
+		if i == int(p) {
+			return name
+		}
 	}
-	return names[p]
+	return "unknown"
 }
 
 // Parts are the durations of one operation's parts, by [Part]; what is not known stays 0 and goes to the residual.

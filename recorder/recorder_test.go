@@ -193,3 +193,48 @@ func TestPartialFileOfAKilledRunIsReadAsInvalid(t *testing.T) {
 	assert.EqualValues(t, 25, got.Cells[0].N)
 	assert.Len(t, got.Pairs, 1)
 }
+
+func TestPartsAndResidualAddUpToTheWallTime(t *testing.T) {
+	rec := New(Config{})
+	cell := rec.Cell(CellKey{Scenario: "s", Transport: "cli"})
+	walls := []time.Duration{30 * time.Millisecond, 50 * time.Millisecond, 10 * time.Millisecond}
+	for i, wall := range walls {
+		cell.Record(wall, OK)
+		cell.RecordParts(wall, Parts{
+			PartSpawn: time.Duration(i) * time.Millisecond, PartCLI: 7 * time.Millisecond, PartDecode: 5 * time.Millisecond,
+		})
+	}
+	got, err := rec.Finish()
+	require.NoError(t, err)
+	d := got.Cells[0].Decomposition
+	require.NotNil(t, d)
+	assert.InDelta(t, 30, d.WallMS, 1e-9)
+	sum, shares := 0.0, 0.0
+	for _, p := range d.Parts {
+		sum += p.MeanMS
+		shares += *p.Share
+	}
+	assert.InDelta(t, d.WallMS, sum, 1e-9)
+	assert.InDelta(t, 1, shares, 1e-9)
+	last := d.Parts[len(d.Parts)-1]
+	assert.Equal(t, PartResidual, last.Part)
+	assert.InDelta(t, 30-1-7-5, last.MeanMS, 1e-9)
+	assert.Nil(t, d.Parts[0].MeanCI, "three operations have no interval")
+}
+
+func TestAComparisonOfAVariantWithItselfSetsTheNoiseFloor(t *testing.T) {
+	rec := New(Config{})
+	pair := rec.Pair(PairKey{Scenario: "floor", A: "aa1", B: "aa2"})
+	other := rec.Pair(PairKey{Scenario: "floor", A: "cli", B: "http"})
+	for i := range 40 {
+		pair.Record(100, 98, i%2 == 0, false)
+		other.Record(100, 20, i%2 == 0, false)
+	}
+	got, err := rec.Finish()
+	require.NoError(t, err)
+	assert.InDelta(t, 0.02, got.Limits.NoiseFloor, 1e-9)
+	rec.SetNoiseFloor(0.05)
+	got, err = rec.Finish()
+	require.NoError(t, err)
+	assert.InDelta(t, 0.05, got.Limits.NoiseFloor, 1e-9, "what the script says counts")
+}
