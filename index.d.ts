@@ -104,13 +104,21 @@ declare module 'k6/x/omnigraph' {
     throw?: boolean;
     /** Repeats failed attempts. Default false. */
     retry?: Retry | false;
-    /** Holds parameters against the query's own header before sending. Default true. */
+    /**
+     * Holds parameters against the query's own header before sending; those of a stored query, over HTTP, against the
+     * server's catalog, which is read once where the token may. Default true.
+     */
     checkParams?: boolean;
   }
 
   export interface HTTPOptions extends CommonOptions {
     /** The server's address, http:// or https://. */
     url?: string;
+    /**
+     * A JSON file of tokens in place of token: an object by actor, as a rig's tokens.json, or a list. Each VU takes its
+     * own, in the order of the actors' names. Read in the init context, as open() reads.
+     */
+    tokensFile?: string;
     /** Reads the graph as of this commit. */
     snapshot?: string;
     /** The version of the server's HTTP contract. 'auto' (the default) sends none until the server asks for one. */
@@ -126,6 +134,11 @@ declare module 'k6/x/omnigraph' {
   export interface CLIOptions extends CommonOptions {
     /** The server that the CLI talks to, http:// or https://. */
     server?: string;
+    /**
+     * A JSON file of tokens in place of token: an object by actor, as a rig's tokens.json, or a list. Each VU takes its
+     * own, in the order of the actors' names. Read in the init context, as open() reads.
+     */
+    tokensFile?: string;
     /** The graph's storage: a local path, file:// or s3://. optimize, cleanup and repair need it. */
     store?: string;
     /** Reads the graph as of this commit. */

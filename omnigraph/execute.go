@@ -12,6 +12,7 @@ import (
 // execute carries an invocation out: attempts, the waits between them, samples and recording. It touches no JS value
 // and may run on any goroutine.
 func (inv *invocation) execute() {
+	inv.consultCatalog()
 	inv.begin = time.Now()
 	inv.samples = make([]metrics.Sample, 0, samplesPerOperation)
 	if inv.problem != nil {

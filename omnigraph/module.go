@@ -26,6 +26,8 @@ type rootModule struct {
 	contracts *httpclient.Contracts
 	catalog   *cliclient.Catalog
 	recording *recording
+	// storedQueries are the catalogs that invoke is held against.
+	storedQueries storedQueries
 
 	mu        sync.Mutex
 	slots     *cliclient.Slots

@@ -18,18 +18,20 @@ import (
 // invocation is one call of a client's method, from its arguments to its result. All that it needs from the VU is
 // captured while it is prepared, so that it may run on while the script changes what it passed in.
 type invocation struct {
-	c       *client
-	op      wire.Operation
-	label   string
-	header  *wire.QueryHeader
-	throws  bool
-	retry   *retryPolicy
-	ctx     context.Context
-	state   *lib.State
-	session httpclient.Session
-	meta    map[string]string
-	series  *series
-	variant *variantScope
+	c      *client
+	op     wire.Operation
+	label  string
+	header *wire.QueryHeader
+	// checkParams says that parameters are held against what the query declares.
+	checkParams bool
+	throws      bool
+	retry       *retryPolicy
+	ctx         context.Context
+	state       *lib.State
+	session     httpclient.Session
+	meta        map[string]string
+	series      *series
+	variant     *variantScope
 	// onRow gets an export's rows, or is nil; opCtx ends the operation before the iteration does, or is nil.
 	onRow sobek.Callable
 	opCtx context.Context //nolint:containedctx // an invocation is one call, and lives no longer
@@ -74,6 +76,7 @@ func (mi *instance) prepare(v *verb, call sobek.FunctionCall, method string) (*i
 	if !c.supports(v.op) && inv.problem == nil {
 		inv.problem = wire.Unsupported(v.op, c.transport)
 	}
+	inv.checkParams = checkParams
 	if inv.header != nil && checkParams && inv.problem == nil {
 		inv.problem = wire.CheckParams(inv.header, inv.op.Params)
 	}

@@ -84,7 +84,9 @@ func excerptValue(v gjson.Result) string {
 	return raw
 }
 
-// fits tells whether a JSON value can be of a declared type. Types that this client does not know fit everything.
+// fits tells whether a JSON value can be of a type, by its name in .gq (String, I32, …) or in a catalog of stored
+// queries (string, int, …), which does not tell sizes and signs apart. Types that this client does not know fit
+// everything.
 func fits(typ string, v gjson.Result) bool {
 	if inner, ok := strings.CutPrefix(typ, "["); ok {
 		if !v.IsArray() {
@@ -99,9 +101,9 @@ func fits(typ string, v gjson.Result) bool {
 		return all
 	}
 	switch typ {
-	case "String", "DateTime", "Date", "Blob":
+	case "String", "DateTime", "Date", "Blob", "string", "datetime", "date", "blob":
 		return v.Type == gjson.String
-	case "Bool":
+	case "Bool", "bool":
 		return v.Type == gjson.True || v.Type == gjson.False
 	case "I32":
 		return fitsInteger(v, 32, true)
@@ -111,7 +113,11 @@ func fits(typ string, v gjson.Result) bool {
 		return fitsInteger(v, 64, true)
 	case "U64":
 		return fitsInteger(v, 64, false)
-	case "F32", "F64":
+	case "int":
+		return fitsInteger(v, 32, true) || fitsInteger(v, 32, false)
+	case "bigint":
+		return fitsInteger(v, 64, true) || fitsInteger(v, 64, false)
+	case "F32", "F64", "float":
 		if v.Type == gjson.String {
 			_, err := strconv.ParseFloat(v.Str, 64)
 			return err == nil
