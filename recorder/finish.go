@@ -22,11 +22,18 @@ type Interval = analysis.Interval
 // still be recorded into; a later Finish gives a later record.
 func (r *Recorder) Finish() (*Record, error) {
 	r.halt()
-	return r.snapshot()
+	rec, err := r.collect()
+	if err != nil {
+		return nil, err
+	}
+	if err := rec.compute(); err != nil {
+		return nil, err
+	}
+	return rec, nil
 }
 
-// snapshot makes the record without stopping anything.
-func (r *Recorder) snapshot() (*Record, error) {
+// collect makes a record of what was counted, without what is computed from it, and without stopping anything.
+func (r *Recorder) collect() (*Record, error) {
 	r.mu.RLock()
 	m := r.meta
 	m.system.Config = maps.Clone(m.system.Config)
@@ -73,9 +80,6 @@ func (r *Recorder) snapshot() (*Record, error) {
 	}
 	for _, p := range pairs {
 		rec.Pairs = append(rec.Pairs, p.record(r.id))
-	}
-	if err := rec.compute(); err != nil {
-		return nil, err
 	}
 	return rec, nil
 }

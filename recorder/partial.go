@@ -41,7 +41,7 @@ func (r *Recorder) Flush() error {
 	if path == "" {
 		return nil
 	}
-	rec, err := r.snapshot()
+	rec, err := r.collect() // reading computes the rest: a flush must cost the run as little as it can
 	if err != nil {
 		return err
 	}

@@ -173,9 +173,12 @@ const hardlyMore = 1.2
 func distinctFinding(levels []*writerLevel, fit analysis.USLFit) Finding {
 	first, last := levels[0], levels[len(levels)-1]
 	best := slices.MaxFunc(levels, func(a, b *writerLevel) int { return cmp.Compare(a.rate(), b.rate()) })
-	f := Finding{Text: fmt.Sprintf("Single-row inserts: %s commits/s with %s, %s with %s, at best %s with %s.",
-		ms(first.rate()), counted(first.workers, "writer"), ms(last.rate()), counted(last.workers, "writer"),
-		ms(best.rate()), counted(best.workers, "writer"))}
+	f := Finding{Text: fmt.Sprintf("Single-row inserts: %s commits/s with %s, %s with %s", ms(first.rate()),
+		counted(first.workers, "writer"), ms(last.rate()), counted(last.workers, "writer"))}
+	if best != first && best != last {
+		f.Text += fmt.Sprintf(", at best %s with %s", ms(best.rate()), counted(best.workers, "writer"))
+	}
+	f.Text += "."
 	capped := uint64(0)
 	for _, w := range levels {
 		capped += w.capped
@@ -188,7 +191,7 @@ func distinctFinding(levels []*writerLevel, fit analysis.USLFit) Finding {
 		f.Next = "Spread the writers over several actors (WRITERS_ACTORS) to see the store's own limit."
 	case last.rate() < first.rate()*0.95:
 		f.Text += " Adding writers slows the system down: commits are made one after the other, and each waits for all."
-		f.Next = fmt.Sprintf("Write from at most %s, and put several rows into one commit (batch-writes.js says how many).", counted(best.workers, "worker"))
+		f.Next = fmt.Sprintf("Write from at most %s, and put several rows into one commit (batch-writes.js says how many).", counted(best.workers, "writer"))
 	case best.rate() < first.rate()*hardlyMore:
 		f.Text += " More writers bring hardly more."
 		f.Next = "Put several rows into one commit (batch-writes.js says how many)."
