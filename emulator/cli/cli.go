@@ -28,7 +28,7 @@ const (
 	// EnvAPI chooses the API generation: 0.8, 0.10 or 0.13.
 	EnvAPI = "OMNIGRAPH_EMULATOR_API"
 	// EnvToken is the bearer token, as for the real CLI.
-	EnvToken = "OMNIGRAPH_BEARER_TOKEN"
+	EnvToken = "OMNIGRAPH_BEARER_TOKEN" //nolint:gosec // a variable's name
 )
 
 // Env is what the stand-in takes from its process.

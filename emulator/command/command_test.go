@@ -279,7 +279,7 @@ func TestCLIFaults(t *testing.T) {
 	})
 	t.Run("held pipes", func(t *testing.T) {
 		t.Parallel()
-		got := call(t.Context(), t, cli, with(t, `{"command":"version","kind":"cli_hold_pipes","delay":"1s"}`), "version")
+		got := call(t.Context(), t, cli, with(t, `{"command":"version","kind":"cli_hold_pipes","delay":"3s"}`), "version")
 		require.ErrorIs(t, got.err, exec.ErrWaitDelay, "the process ended, its pipes did not")
 	})
 	t.Run("huge output", func(t *testing.T) {

@@ -24,10 +24,10 @@ func (g *Graph) CreateBranch(ctx context.Context, name, from string) error {
 	if from == "" {
 		from = MainBranch
 	}
-	switch {
-	case name == "":
+	switch name {
+	case "":
 		return badRequest("branch name cannot be empty")
-	case name == MainBranch:
+	case MainBranch:
 		return badRequest("cannot create branch 'main'")
 	}
 	if segment, ok := validBranchName(name); !ok {

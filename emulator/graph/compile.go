@@ -3,6 +3,7 @@ package graph
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/mitodl/xk6-omnigraph/emulator/gq"
@@ -201,7 +202,7 @@ func (c *compiler) nameAnonymous(clauses []gq.Clause) []gq.Clause {
 			return name
 		}
 		c.anonymous++
-		return "_#" + string(rune('0'+c.anonymous))
+		return "_#" + strconv.Itoa(c.anonymous)
 	}
 	for i, cl := range out {
 		switch cl := cl.(type) {
@@ -399,7 +400,7 @@ func (c *compiler) pattern(b *gq.Binding) ([]condition, error) {
 
 // checkLiteral is the type check of a constant against a property.
 func checkLiteral(p *schema.Property, v Value, t schema.Type) error {
-	fits := sameFamily(t, p.Type) && !(t.List && !p.Type.List)
+	fits := sameFamily(t, p.Type) && (!t.List || p.Type.List)
 	if t.List && len(v.text) == 2 && p.Type.List {
 		fits = true // an empty list has no element type
 	}

@@ -25,7 +25,7 @@ type encoder struct{ buf []byte }
 func (e *encoder) num(n uint64) { e.buf = binary.AppendUvarint(e.buf, n) }
 func (e *encoder) str(s string) { e.num(uint64(len(s))); e.buf = append(e.buf, s...) }
 func (e *encoder) byte(b byte)  { e.buf = append(e.buf, b) }
-func (e *encoder) flag(b bool)  { e.byte(byte(b2i(b))) }
+func (e *encoder) flag(b bool)  { e.byte(byte(b2i(b))) } //nolint:gosec // 0 or 1
 func (e *encoder) val(v Value) {
 	e.byte(byte(v.kind))
 	switch v.kind {

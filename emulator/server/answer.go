@@ -103,7 +103,7 @@ func CommitJSON(c *graph.Commit, g graph.Generation) any {
 		MergedParent: nullable(c.MergedParent), Actor: nullable(c.Actor), CreatedAt: c.CreatedAt.UnixMicro(),
 	}
 	if g >= graph.V010 {
-		return newCommitBody{b.ID, b.Branch, b.Version, b.Parent, b.MergedParent, b.Actor, b.CreatedAt}
+		return newCommitBody(b)
 	}
 	return b
 }

@@ -42,24 +42,31 @@ func (r *Runner) Restart(closed time.Duration) {
 
 // Serve answers requests until the context ends, then closes all connections.
 func (r *Runner) Serve(ctx context.Context, h http.Handler) error {
-	for {
+	for ctx.Err() == nil {
 		closed, err := r.serveOnce(ctx, h)
-		if err != nil || ctx.Err() != nil {
+		if err == nil {
+			err = r.reopen(ctx, closed)
+		}
+		if err != nil && ctx.Err() == nil {
 			return err
 		}
-		if until(ctx, time.Now().Add(closed)) != nil {
-			return nil
-		}
-		var lc net.ListenConfig
-		l, err := lc.Listen(ctx, "tcp", r.addr)
-		if err != nil {
-			if ctx.Err() != nil {
-				return nil
-			}
-			return fmt.Errorf("listen on %s after a restart: %w", r.addr, err)
-		}
-		r.listener = l
 	}
+	// Whatever went wrong at the end was due to the end that was asked for.
+	return nil
+}
+
+// reopen opens the port again after a while.
+func (r *Runner) reopen(ctx context.Context, closed time.Duration) error {
+	if err := until(ctx, time.Now().Add(closed)); err != nil {
+		return err
+	}
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", r.addr)
+	if err != nil {
+		return fmt.Errorf("listen on %s after a restart: %w", r.addr, err)
+	}
+	r.listener = l
+	return nil
 }
 
 // serveOnce serves until a restart, whose length it returns, or the context's end.

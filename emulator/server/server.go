@@ -140,7 +140,6 @@ type route struct {
 	name     string
 	segments []string // "*" takes any one
 	methods  map[string]func(*request)
-	allow    string
 }
 
 // routes are the paths below /graphs/ID.
