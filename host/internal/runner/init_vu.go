@@ -34,6 +34,9 @@ type script struct {
 	console logrus.FieldLogger
 }
 
+// maxCallDepth ends an endless recursion before it takes all memory; browsers and Node.js end it earlier.
+const maxCallDepth = 20_000
+
 // eventBuffer is how many events a subscriber may be behind before emitting blocks.
 const eventBuffer = 100
 
@@ -42,6 +45,7 @@ func (b *Bundle) runInit(ctx context.Context, vuID uint64, consoleLogger logrus.
 	rt := sobek.New()
 	rt.SetFieldNameMapper(common.FieldNameMapper{})
 	rt.SetRandSource(common.NewRandSource())
+	rt.SetMaxCallStackSize(maxCallDepth)
 
 	s := &script{
 		vu:  &moduleVU{ctx: ctx, rt: rt, loop: eventloop.New(rt)},

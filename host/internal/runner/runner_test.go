@@ -633,3 +633,13 @@ func TestFrozenEnv(t *testing.T) {
 		})
 	}
 }
+
+func TestEndlessRecursionEndsTheIteration(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, `
+		function deep(n) { return deep(n + 1) + 1; }
+		export default function () { if (__ITER === 0) deep(0); }`, lib.Options{})
+	vu := f.activate(t.Context(), nil)
+	require.ErrorContains(t, vu.RunOnce(), "RangeError")
+	require.NoError(t, vu.RunOnce(), "the VU goes on")
+}

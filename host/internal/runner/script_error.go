@@ -40,6 +40,9 @@ func (*scriptError) AbortReason() errext.AbortReason { return errext.AbortedBySc
 
 // asScriptError turns an exception of the JS engine into one of the script, and leaves other errors alone.
 func asScriptError(err error) error {
+	if overflow, ok := err.(*sobek.StackOverflowError); ok { //nolint:errorlint // as below
+		return fmt.Errorf("RangeError: the script's functions call each other more than %d deep: %w", maxCallDepth, overflow)
+	}
 	if ex, ok := err.(*sobek.Exception); ok { //nolint:errorlint // a wrapped exception was dealt with by its wrapper
 		return &scriptError{exception: ex}
 	}
