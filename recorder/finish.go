@@ -42,10 +42,10 @@ func (r *Recorder) collect() (*Record, error) {
 	cells := slices.Collect(maps.Values(r.cells))
 	pairs := slices.Collect(maps.Values(r.pairs))
 	scenarios := slices.Collect(maps.Values(r.scenarios))
-	start, cfg := r.start, r.cfg
+	start, cfg := *r.start.Load(), r.cfg
 	r.mu.RUnlock()
 
-	end := r.cfg.Now()
+	end := r.now()
 	rec := &Record{
 		Schema: Schema,
 		Invocation: Invocation{

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -41,7 +42,8 @@ type Config struct {
 type Recorder struct {
 	cfg   Config
 	id    string
-	start time.Time
+	now   func() time.Time
+	start atomic.Pointer[time.Time] // set anew by Start, while VUs may record already
 
 	mu        sync.RWMutex
 	cells     map[CellKey]*Cell
@@ -113,15 +115,23 @@ func New(cfg Config) *Recorder {
 	if cfg.FlushEvery <= 0 {
 		cfg.FlushEvery = defaultFlushEvery
 	}
-	return &Recorder{
+	r := &Recorder{
 		cfg:       cfg,
 		id:        newID(),
-		start:     cfg.Now(),
+		now:       cfg.Now,
 		cells:     map[CellKey]*Cell{},
 		pairs:     map[PairKey]*Pair{},
 		scenarios: map[string]Scenario{},
 		warned:    map[string]bool{},
 	}
+	r.begin()
+	return r
+}
+
+// begin makes this moment the start of the run.
+func (r *Recorder) begin() {
+	start := r.now()
+	r.start.Store(&start)
 }
 
 func newID() string {
@@ -144,7 +154,7 @@ func (r *Recorder) Start(ctx context.Context) {
 		return
 	}
 	r.started = true
-	r.start = r.cfg.Now()
+	r.begin()
 	ctx, r.stop = context.WithCancel(ctx)
 	r.health.begin()
 	r.running.Go(func() { r.health.watch(ctx) })
@@ -198,7 +208,7 @@ func (r *Recorder) halt() {
 }
 
 // since is the time since the start of the run.
-func (r *Recorder) since() time.Duration { return r.cfg.Now().Sub(r.start) }
+func (r *Recorder) since() time.Duration { return r.now().Sub(*r.start.Load()) }
 
 // Cell looks up the cell of a key, and makes it if it is new. Look a cell up once and keep it: the lookup takes a
 // lock and hashes the key.

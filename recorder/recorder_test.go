@@ -238,3 +238,23 @@ func TestAComparisonOfAVariantWithItselfSetsTheNoiseFloor(t *testing.T) {
 	require.NoError(t, err)
 	assert.InDelta(t, 0.05, got.Limits.NoiseFloor, 1e-9, "what the script says counts")
 }
+
+func TestStartMayComeWhileVUsRecord(t *testing.T) {
+	rec := New(Config{})
+	cell := rec.Cell(CellKey{Scenario: "s"})
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 200 {
+				cell.Record(time.Millisecond, OK)
+				rec.Event("tick", "", 0)
+			}
+		})
+	}
+	rec.Start(t.Context())
+	rec.SetSession("a", "0:1/2")
+	_, err := rec.Finish()
+	require.NoError(t, err)
+	wg.Wait()
+	require.NoError(t, rec.Close())
+}
