@@ -196,10 +196,12 @@ func (r *request) drip(body []byte, delay time.Duration) {
 func (r *request) restart(f *faults.Rule) {
 	closed, missing := time.Duration(f.Closed), time.Duration(f.Missing)
 	r.s.missing.Store(time.Now().Add(closed + missing).UnixNano())
-	r.reset()
 	if r.s.opts.Restart != nil {
+		// Closes this connection, too.
 		r.s.opts.Restart(closed)
+		return
 	}
+	r.reset()
 }
 
 // adminLimit bounds a fault file sent over the admin route.

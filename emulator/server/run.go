@@ -15,7 +15,7 @@ const readHeaderTimeout = 30 * time.Second
 // Runner serves a handler on a port that it can close and open again.
 type Runner struct {
 	addr     string
-	restarts chan time.Duration
+	restarts chan restart
 	listener net.Listener
 }
 
@@ -26,16 +26,25 @@ func Listen(ctx context.Context, addr string) (*Runner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", addr, err)
 	}
-	return &Runner{addr: l.Addr().String(), listener: l, restarts: make(chan time.Duration, 1)}, nil
+	return &Runner{addr: l.Addr().String(), listener: l, restarts: make(chan restart)}, nil
 }
 
 // Addr is the address on which the runner listens.
 func (r *Runner) Addr() string { return r.addr }
 
-// Restart closes the port for a while. It returns at once; a restart that is under way swallows further ones.
+// restart is one order to close the port.
+type restart struct {
+	closed time.Duration
+	done   chan struct{}
+}
+
+// Restart closes the port, and every connection, for a while; it returns once they are closed. A restart that is
+// under way swallows further ones.
 func (r *Runner) Restart(closed time.Duration) {
+	order := restart{closed, make(chan struct{})}
 	select {
-	case r.restarts <- closed:
+	case r.restarts <- order:
+		<-order.done
 	default:
 	}
 }
@@ -74,17 +83,17 @@ func (r *Runner) serveOnce(ctx context.Context, h http.Handler) (time.Duration, 
 	srv := &http.Server{Handler: h, ReadHeaderTimeout: readHeaderTimeout, BaseContext: func(net.Listener) context.Context { return ctx }}
 	done := make(chan error, 1)
 	go func() { done <- srv.Serve(r.listener) }()
-	var closed time.Duration
-	var err error
+	var order restart
 	select {
 	case <-ctx.Done():
-	case closed = <-r.restarts:
-	case err = <-done:
+	case order = <-r.restarts:
+		defer close(order.done)
+	case err := <-done:
 		return 0, err
 	}
-	err = srv.Close()
+	err := srv.Close()
 	if served := <-done; !errors.Is(served, http.ErrServerClosed) {
 		err = errors.Join(err, served)
 	}
-	return closed, err
+	return order.closed, err
 }
