@@ -470,7 +470,7 @@ declare module 'k6/x/omnigraph' {
     event(kind: string, text: string, took?: number): void;
     /** Keeps a value for the script's own section of the report. */
     extra(section: string, value: any): void;
-    /** Sets the relative A/A noise floor of this session, such as 0.02. */
+    /** Sets the relative A/A noise floor that an A/A run found, such as 0.02. */
     noiseFloor(share: number): void;
   }
 

@@ -172,11 +172,13 @@ func datasetOf(raw json.RawMessage) recorder.Dataset {
 		}
 	}
 	d := recorder.Dataset{Builder: doc.Get("builder").String(), Seed: doc.Get("seed").String(), SHA256: doc.Get("sha256").String()}
-	doc.Get("parameters").ForEach(func(key, value gjson.Result) bool {
-		if d.Parameters == nil {
-			d.Parameters = map[string]string{}
+	d.Parameters = map[string]string{}
+	doc.ForEach(func(key, value gjson.Result) bool {
+		switch key.String() {
+		case "builder", "seed", "sha256":
+		default:
+			d.Parameters[key.String()] = value.String()
 		}
-		d.Parameters[key.String()] = value.String()
 		return true
 	})
 	return d
