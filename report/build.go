@@ -154,7 +154,8 @@ func groupSection(g, floor *group) Section {
 		for _, ln := range lanes {
 			row(ln.String()+" operations/s", func(l level) string {
 				if c := g.cell(l, ln); c != nil {
-					return perSecond(c.OpsPerS)
+					e := g.throughput(l, c)
+					return msCI(e.Value, e.CI)
 				}
 				return none
 			})

@@ -1,8 +1,10 @@
 package report
 
 import (
+	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -18,7 +20,8 @@ func runOf(t testing.TB, seed uint64, medians map[string]float64) *recorder.Reco
 	rng := rand.New(rand.NewPCG(seed, 9))
 	r := recorder.New(recorder.Config{})
 	r.SetSystem(recorder.System{Server: "0.8.0"})
-	for name, median := range medians {
+	for _, name := range slices.Sorted(maps.Keys(medians)) {
+		median := medians[name]
 		c := r.Cell(recorder.CellKey{Scenario: "s", Variant: "http", Transport: "http", Op: "query", Query: name})
 		for range 200 {
 			c.Record(logNormal(rng, median, 0.2), recorder.OK)

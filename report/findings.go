@@ -125,6 +125,8 @@ func pairFinding(rec *recorder.Record, g *group, name [2]string) []Finding {
 	switch {
 	case above == 0 && faster == 0 && below == len(shown):
 		f.Text = fmt.Sprintf("%s: no detected effect between %s and %s (below %s).", g.title(), a, b, percent(threshold))
+	case above == 0 && faster == 0 && below == 0:
+		f.Next = "Repeat with at least 20 pairs before acting on it."
 	case !g.subprocess(name):
 	case g.writes():
 		f.Next = "A pooled HTTP client won't lift the writers' ceiling, which is the server's commit path: put several rows into one mutation."
@@ -168,16 +170,23 @@ func writerFinding(g *group) *Finding {
 	if first == nil || last == nil || first.OpsPerS == nil || last.OpsPerS == nil {
 		return nil
 	}
-	from, to := *first.OpsPerS, *last.OpsPerS
+	from, to := g.throughput(g.levels[0], first), g.throughput(g.levels[len(g.levels)-1], last)
 	text := fmt.Sprintf("%s over %s: %s operations/s with %s, %s with %s", g.title(), ln,
-		ms(from), g.levels[0], ms(to), g.levels[len(g.levels)-1])
+		msCI(from.Value, from.CI), g.levels[0], msCI(to.Value, to.CI), g.levels[len(g.levels)-1])
+	fromLow, fromHigh := bounds(from)
+	_, toHigh := bounds(to)
 	switch {
-	case to < from*0.95:
+	case from.CI == nil || to.CI == nil:
+		return &Finding{
+			Text: text + " (too few samples for an interval).",
+			Next: "Repeat with at least 20 operations at either level before acting on it.",
+		}
+	case toHigh < fromLow:
 		return &Finding{
 			Text: text + ": adding writers slows the system down, since commits serialize in the server.",
 			Next: "Write from few workers and put several rows into one mutation: that lifts the ceiling and makes fewer fragments.",
 		}
-	case to < from*1.5:
+	case toHigh < fromHigh*1.5:
 		return &Finding{
 			Text: text + ": more writers hardly bring more.",
 			Next: "Put several rows into one mutation.",

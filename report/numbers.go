@@ -59,13 +59,6 @@ func percentCI(v *float64, ci *recorder.Interval) string {
 
 func percentBare(v float64) string { return strconv.FormatFloat(v*100, 'f', 1, 64) }
 
-func perSecond(v *float64) string {
-	if v == nil {
-		return none
-	}
-	return ms(*v)
-}
-
 func times(v float64) string {
 	if v >= 9.95 {
 		return strconv.FormatFloat(v, 'f', 0, 64)

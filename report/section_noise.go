@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"github.com/mitodl/xk6-omnigraph/analysis"
 	"github.com/mitodl/xk6-omnigraph/recorder"
 )
@@ -25,13 +27,12 @@ const noisePrefix = "noise:"
 
 // noiseAnswer says how large a difference has to be to mean anything.
 func noiseAnswer(rec *recorder.Record, groups []*group) answer {
-	boot := analysis.DefaultBootstrap()
 	var all []noise
 	for name := range rec.Extra {
 		var n noise
 		if strings.HasPrefix(name, noisePrefix) && extra(rec, name, &n) && len(n.Differences) > 0 {
 			n.name = strings.TrimPrefix(name, noisePrefix)
-			n.floor = rootMeanSquare(n.Differences, boot)
+			n.floor = rootMeanSquare(n.Differences)
 			all = append(all, n)
 		}
 	}
@@ -62,7 +63,7 @@ func noiseAnswer(rec *recorder.Record, groups []*group) answer {
 		f.Next = fmt.Sprintf("Give the other scenarios of this session NOISE_FLOOR=%.3f.", rec.Limits.NoiseFloor)
 	}
 	out := answer{findings: []Finding{f}, sections: []Section{{Title: "Noise floor", Tables: []Table{t}, Notes: []string{
-		"The floor is the root mean square of the blocks' differences; its interval resamples the blocks.",
+		"The floor is the root mean square of the blocks' differences; its interval takes them as normal around 0.",
 	}}}}
 	for _, g := range groups {
 		if slices.ContainsFunc(all, func(n noise) bool { return n.name == g.family }) {
@@ -72,13 +73,22 @@ func noiseAnswer(rec *recorder.Record, groups []*group) answer {
 	return out
 }
 
-// rootMeanSquare is the size of differences whose sign says nothing. Its interval comes from a bootstrap of their
-// squares' mean, and takes as many as a median's does.
-func rootMeanSquare(differences []float64, boot analysis.Bootstrap) analysis.Estimate {
+// rootMeanSquare is the size of differences whose sign says nothing. Its interval takes them as normal around 0: the
+// sum of their squares over the variance then has a chi-squared distribution.
+func rootMeanSquare(differences []float64) analysis.Estimate {
 	var sum float64
 	for _, d := range differences {
 		sum += d * d
 	}
-	v := math.Sqrt(sum / float64(len(differences)))
-	return analysis.Estimate{Value: &v}
+	n := float64(len(differences))
+	v := math.Sqrt(sum / n)
+	e := analysis.Estimate{Value: &v}
+	if len(differences) >= minNoiseBlocks {
+		chi := distuv.ChiSquared{K: n}
+		e.CI = &analysis.Interval{math.Sqrt(sum / chi.Quantile(0.975)), math.Sqrt(sum / chi.Quantile(0.025))}
+	}
+	return e
 }
+
+// minNoiseBlocks is how many blocks an interval of the floor takes: with fewer it spans more than a factor of three.
+const minNoiseBlocks = 5
