@@ -101,7 +101,7 @@ export function aging(data) {
       warmUp((i) => http.query(pointRead, { slug: pick(data.keys, i) }));
       timedReads(data, start);
     }
-    const res = http.mutate(insertRow, row(`fragmentation-${data.id}-${made}`));
+    const res = http.mutate(insertRow, row(`fragmentation-${data.id}-${made}`, data.project));
     if (!res.ok) {
       exec.test.abort(`a single-row commit failed: ${res.error.message}`);
     }
@@ -125,7 +125,7 @@ export function read(data) {
 
 export function optimize() {
   turn(exec.scenario.name, 1, () => {
-    const took = optimizeNow(cli, rec, exec.scenario.name);
+    const took = optimizeNow(http, cli, rec, exec.scenario.name);
     if (exec.scenario.name === 'optimize_after') {
       rec.extra('aging_optimize', { ms: round(took), commits: size.commits });
     }
@@ -133,7 +133,7 @@ export function optimize() {
 }
 
 export function teardown(data) {
-  leave(where, http, cli, rec, data, `fragmentation-${data.id}-`);
+  leave(where, http, cli, rec, data);
 }
 
 export function handleSummary(data) {
