@@ -322,6 +322,9 @@ func TestContextsAndPhases(t *testing.T) {
 }
 
 func TestIterationEvents(t *testing.T) {
+	theProbe.mu.Lock()
+	theProbe.events = nil
+	theProbe.mu.Unlock()
 	f := newFixture(t, `
 		import { subscribe } from 'k6/x/probe';
 		if (__VU > 0) subscribe();
