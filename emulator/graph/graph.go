@@ -226,17 +226,23 @@ func (g *Graph) unlock() {
 
 // Refresh picks up what other processes wrote; it costs one stat when nothing changed.
 func (g *Graph) Refresh(ctx context.Context) error {
-	if g.log == nil || !g.log.grew() {
-		return nil
+	for g.log != nil && g.log.grew() {
+		select {
+		case g.commitLock <- struct{}{}:
+			err := g.catchUp(false)
+			<-g.commitLock
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(refreshEvery):
+			// A writer holds the lock, perhaps for long, and has caught up itself.
+		}
 	}
-	select {
-	case g.commitLock <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	defer func() { <-g.commitLock }()
-	return g.catchUp(false)
+	return nil
 }
+
+// refreshEvery is how often a reader that has to wait for a writer looks whether the wait is over.
+const refreshEvery = time.Millisecond
 
 func (g *Graph) branch(name string) (*branch, error) {
 	g.mu.RLock()

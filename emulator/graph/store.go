@@ -87,8 +87,13 @@ type Compacted struct {
 }
 
 // Optimize folds the fragments of every table of the main branch into one, as one system commit. hold, when
-// set, is called with the number of fragments before the commit is made.
+// set, is called with the number of fragments to fold, before anything is locked: writers go on meanwhile.
 func (g *Graph) Optimize(ctx context.Context, hold func(ctx context.Context, fragments int) error) ([]Compacted, error) {
+	if n := g.foldable(); n > 0 && hold != nil {
+		if err := hold(ctx, n); err != nil {
+			return nil, err
+		}
+	}
 	if err := g.lock(ctx); err != nil {
 		return nil, err
 	}
@@ -115,13 +120,21 @@ func (g *Graph) Optimize(ctx context.Context, hold func(ctx context.Context, fra
 	if folded == 0 {
 		return out, nil
 	}
-	if hold != nil {
-		if err := hold(ctx, folded); err != nil {
-			return nil, err
-		}
-	}
 	_, err = g.commit(b, &change{fold: true}, "", "")
 	return out, err
+}
+
+// foldable counts the fragments of the main branch's tables that have more than one.
+func (g *Graph) foldable() int {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	n := 0
+	for _, t := range g.branches[MainBranch].head.state.tables {
+		if t.fragments > 1 {
+			n += t.fragments
+		}
+	}
+	return n
 }
 
 // Cleaned is what cleanup removed from one table.
