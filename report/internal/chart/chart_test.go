@@ -115,3 +115,9 @@ func TestTicksAreShort(t *testing.T) {
 		assert.Equal(t, want, number(v))
 	}
 }
+
+func TestZeroHasNoSign(t *testing.T) {
+	for _, tick := range linearTicks(-40, 500) {
+		assert.NotEqual(t, "-0", tick.Label)
+	}
+}

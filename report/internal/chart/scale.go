@@ -89,7 +89,7 @@ func linearTicks(lo, hi float64) []Tick {
 	}
 	var ticks []Tick
 	for i := math.Ceil(lo / step); i*step <= hi && len(ticks) < 12; i++ {
-		ticks = append(ticks, Tick{i * step, number(i * step)})
+		ticks = append(ticks, Tick{i * step, number(i*step + 0)}) // + 0 makes a plain zero of a negative one
 	}
 	return ticks
 }
