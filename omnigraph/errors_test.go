@@ -31,6 +31,16 @@ func drop(part string) func(http.ResponseWriter, *http.Request, string) {
 	}
 }
 
+// endEarly announces more than it sends and ends the connection in an orderly way.
+func endEarly(w http.ResponseWriter, _ *http.Request, _ string) {
+	conn, _, err := w.(http.Hijacker).Hijack()
+	if err != nil {
+		return
+	}
+	_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{\"row")
+	_ = conn.Close()
+}
+
 func hang(_ http.ResponseWriter, r *http.Request, _ string) { <-r.Context().Done() }
 
 func TestEveryHTTPFailureHasItsKind(t *testing.T) {
@@ -81,6 +91,7 @@ func TestEveryHTTPFailureHasItsKind(t *testing.T) {
 		{name: "closed read", handler: drop(""), kind: "connect", retry: true},
 		{name: "closed write", handler: drop(""), write: true, kind: "connect", unknown: true, retry: true},
 		{name: "cut off", handler: drop("HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{\"row"), write: true, kind: "connect", unknown: true, retry: true, message: "after"},
+		{name: "ended early", handler: endEarly, write: true, kind: "protocol", unknown: true, message: "cut off after"},
 		{name: "no HTTP", handler: drop("SSH-2.0-OpenSSH\r\n\r\n"), kind: "protocol"},
 		{name: "hang", handler: hang, write: true, kind: "timeout", unknown: true, retry: true, message: "timeout 200ms"},
 	} {

@@ -38,7 +38,10 @@ func (c *Client) failure(ctx context.Context, err error, op *wire.Operation, spe
 		f.Sent = false
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
 		f.Sent = false
-	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		f.Kind = wire.KindProtocol
+		f.Message = fmt.Sprintf("the answer is cut off after %s: %s", rounded, f.Message)
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, io.EOF):
 		f.Message = fmt.Sprintf("connection lost after %s: %s", rounded, f.Message)
 	case isProtocol(err):
 		f.Kind = wire.KindProtocol

@@ -15,10 +15,11 @@ type words struct {
 func begins(pattern string) *regexp.Regexp { return regexp.MustCompile(`^(?:` + pattern + `)`) }
 
 // storeWords are states of the store that come with a generic status (409, 5xx) or over the CLI. Their own words may
-// follow a short prefix of plain words that names the table; a prefix with a quote in it is a quotation and never matches.
+// follow a short prefix of plain words that names the table; a prefix with a quote in it is a quotation and never matches,
+// but for a table's key, which is of the schema's making.
 var storeWords = []words{
 	{begins(`(?:[A-Za-z0-9_ :./-]{0,80}? )?occ recovery sidecar\b`), KindStoreQuarantined},
-	{begins(`(?:(?:storage: )?[A-Za-z0-9_ :./-]{0,80}? )?(?:is |was )?ahead of (?:its |the )?manifest\b`), KindNeedsRepair},
+	{begins(`(?:(?:storage: )?(?:[A-Za-z0-9_ :./-]|'(?:node|edge):[A-Za-z0-9_]+'){0,80}? )?(?:is |was )?ahead of (?:its |the )?manifest\b`), KindNeedsRepair},
 	{begins(`full_text_index_rebuild_required\b`), KindIndexRebuildRequired},
 	{begins(`api_contract_mismatch\b`), KindVersionMismatch},
 	{begins(`(?:storage: )?(?:storage|internal schema|disk format|schema) version mismatch\b`), KindVersionMismatch},
@@ -59,6 +60,10 @@ var reportWords = []words{
 	{begins(`query '[^']*' not found`), KindBadRequest},
 	{begins(`'[^']*' is a (?:mutation|read) — use omnigraph (?:mutate|query) `), KindBadRequest},
 	{begins(`refusing destructive `), KindBadRequest},
+	{begins(`cannot (?:create|delete) branch '`), KindBadRequest},
+	{begins(`non-nullable property '`), KindBadRequest},
+	{begins(`mutation '[^']*' on the same query mixes `), KindBadRequest},
+	{begins(`graph_id '`), KindBadRequest},
 	{begins("`[a-z -]+` is a direct \\(storage-native\\) command"), KindUnsupported},
 	{begins(`by-name invocation needs a server\b`), KindUnsupported},
 	{begins(`server scope '`), KindUnsupported},

@@ -71,7 +71,7 @@ var kindTable = []KindTraits{
 	{Kind: KindConnect, Retryable: true, Unknown: true, HTTP: "refused, reset, DNS, TLS", CLI: "`error sending request for url`", Meaning: "The connection could not be made, or broke. Once a write was sent its outcome is unknown."},
 	{Kind: KindTimeout, Retryable: true, Unknown: true, HTTP: "no answer within timeout; 408", CLI: "process killed after timeout", Meaning: "No answer within the operation's timeout."},
 	{Kind: KindCanceled, Unknown: true, HTTP: "the iteration ended", CLI: "the iteration ended, process killed", Meaning: "The iteration or the test ended before the answer came."},
-	{Kind: KindProtocol, Unknown: true, HTTP: "2xx whose body is not the expected document; 3xx", CLI: "exit 0 without one document of the expected shape; `error decoding response body`, `expected value at line …`, `missing field … at line …`", Meaning: "The answer is not omnigraph's: malformed, truncated or of another shape."},
+	{Kind: KindProtocol, Unknown: true, HTTP: "2xx whose body is cut off or not the expected document; 3xx", CLI: "exit 0 without one document of the expected shape; `error decoding response body`, `expected value at line …`, `missing field … at line …`", Meaning: "The answer is not omnigraph's: malformed, truncated or of another shape."},
 	{Kind: KindSpawnFailed, HTTP: "-", CLI: "the process could not be started", Meaning: "The CLI is missing, not executable, or the system has no resources for it."},
 	{Kind: KindCLIExit, Unknown: true, HTTP: "-", CLI: "any other non-zero exit", Meaning: "The CLI failed for a reason that it does not tell in known words."},
 	{Kind: KindCLISignal, Unknown: true, HTTP: "-", CLI: "death by signal", Meaning: "The CLI was killed by a signal that this client did not send."},
