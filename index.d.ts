@@ -459,6 +459,11 @@ declare module 'k6/x/omnigraph' {
     session?: string;
     /** The script's own settings, kept in the record. */
     settings?: { [name: string]: any };
+    /**
+     * Scenarios that go beyond the capacity on purpose, as the steps of a capacity search do: that one breaks its
+     * schedule, or that its operations fail, is its result and does not make the run invalid.
+     */
+    probes?: string[];
   }
 
   export interface Recording {

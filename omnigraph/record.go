@@ -35,6 +35,7 @@ type recordOptions struct {
 	System   map[string]string `json:"system"`
 	Session  string            `json:"session"`
 	Settings map[string]any    `json:"settings"`
+	Probes   []string          `json:"probes"`
 }
 
 // record names the run record, describes the run, and gives the functions that add to it. Scripts call it in the init
@@ -100,7 +101,7 @@ func plainValue(v sobek.Value) (any, error) {
 }
 
 func (mi *instance) configureRecord(v sobek.Value) error {
-	const takes = "it takes {name, dir, run, dataset, system, session, settings}"
+	const takes = "it takes {name, dir, run, dataset, system, session, settings, probes}"
 	object, ok := v.(*sobek.Object)
 	if !ok || isArray(object) || isFunction(v) {
 		return fmt.Errorf("record: argument got %s; %s", describe(v), takes)
@@ -152,6 +153,7 @@ func (r *recording) configure(mi *instance, opts recordOptions) error {
 	r.config = &recordConfig{name: opts.Name, dir: opts.Dir}
 	r.recorder.SetPartialPath(r.config.path(partialFile))
 	r.recorder.SetSession(opts.Session, "")
+	r.recorder.SetProbes(opts.Probes)
 	if mi.vu.InitEnv() != nil {
 		r.config.script.Path = mi.scriptPath()
 		r.config.script.SHA256 = fileDigest(r.config.script.Path)

@@ -46,7 +46,7 @@ func TestARunIsRecordedWithItsStateDatasetAndScenarios(t *testing.T) {
 	r.enter()
 	assert.Equal(t, map[string]any{"rows": map[string]any{"node:Memory": 913.0}, "commits": 3.0, "commitsSinceOptimize": 2.0, "dataFiles": 3.0}, r.export(r.js(`rec.before(og)`)))
 	r.js(readCode)
-	r.js(`rec.event("optimize", "by hand", 12); rec.extra("own", {a: [1, 2]}); rec.noiseFloor(0.02); rec.after(og)`)
+	r.js(`rec.event("optimize", "by hand", 12); rec.extra("own", {a: [1, NaN]}); rec.noiseFloor(0.02); rec.after(og)`)
 	for code, want := range map[string]string{`rec.noiseFloor("x")`: "noiseFloor", `rec.event("a", "b", -1)`: "took", `rec.before({})`: "client"} {
 		assert.Contains(t, r.throws(code), want)
 	}
@@ -64,6 +64,7 @@ func TestARunIsRecordedWithItsStateDatasetAndScenarios(t *testing.T) {
 	assert.Equal(t, map[string]int64{"node:Memory": 913}, rec.StateBefore.Rows)
 	assert.EqualValues(t, 2, *rec.StateAfter.CommitsSinceOptimize)
 	assert.Equal(t, "optimize", rec.Events[0].Kind)
+	assert.Equal(t, map[string]any{"a": []any{1.0, nil}}, rec.Extra["own"])
 	assert.InDelta(t, 0.02, rec.Limits.NoiseFloor, 1e-9)
 	assert.Equal(t, "913", rec.Run.Data["rows"])
 	assert.FileExists(t, filepath.Join(dir, markdownFile))

@@ -154,6 +154,7 @@ func (m *merger) addScenario(s Scenario) {
 	if ok {
 		s.Started, s.Dropped = addKnown(have.Started, s.Started), addKnown(have.Dropped, s.Dropped)
 		s.OnTimeShare = onTimeShare(s.Started, s.Dropped)
+		s.Probe = s.Probe && have.Probe
 	}
 	m.scenarios[s.Name] = s
 }

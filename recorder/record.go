@@ -162,6 +162,9 @@ type Scenario struct {
 	Started     *int64   `json:"started"`
 	Dropped     *int64   `json:"dropped"`
 	OnTimeShare *float64 `json:"on_time_share"`
+	// Probe is true for a scenario that goes beyond the capacity on purpose: that it breaks its schedule, or that
+	// its operations fail, is what it was made to find out and no fault of the run.
+	Probe bool `json:"probe,omitempty"`
 }
 
 // CellRecord is one cell's figures. Percentiles and rates are of successful operations.

@@ -74,6 +74,7 @@ type meta struct {
 	maxProcessesSet bool
 	fdExhausted     bool
 	floor           float64
+	probes          map[string]bool
 }
 
 // QueueKind names what an operation waited for on the generator's side.
@@ -376,12 +377,23 @@ func (r *Recorder) NoteFDExhausted() {
 	r.meta.fdExhausted = true
 }
 
+// SetProbes names the scenarios that go beyond the capacity on purpose: see [Scenario.Probe].
+func (r *Recorder) SetProbes(scenarios []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.meta.probes = make(map[string]bool, len(scenarios))
+	for _, name := range scenarios {
+		r.meta.probes[name] = true
+	}
+}
+
 // SetScenario says what became of a scenario's schedule. Nil counts are not known; the on-time share is computed.
 func (r *Recorder) SetScenario(s Scenario) {
 	s.Model = model(s.Executor)
 	s.OnTimeShare = onTimeShare(s.Started, s.Dropped)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	s.Probe = r.meta.probes[s.Name]
 	r.scenarios[s.Name] = s
 }
 

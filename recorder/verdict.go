@@ -268,7 +268,7 @@ func (j *judge) schedule() {
 				"dropped_iterations{scenario:%s}: ['count>=0'] and pass the summary's data to report()", s.Name, s.Name)
 			continue
 		}
-		if *s.OnTimeShare < j.rec.Limits.OnTimeShare {
+		if *s.OnTimeShare < j.rec.Limits.OnTimeShare && !s.Probe {
 			j.add("off_schedule", "%s started %.1f %% of its iterations on time (limit %.0f %%): lower the rate or allow more VUs",
 				s.Name, *s.OnTimeShare*100, j.rec.Limits.OnTimeShare*100)
 		}
@@ -290,7 +290,7 @@ func (j *judge) cells() {
 		measured++
 		succeeded += c.N
 		if total := c.N + c.Failed; total > 0 {
-			if share := float64(c.Failed) / float64(total); share > rec.Limits.ErrorShare {
+			if share := float64(c.Failed) / float64(total); share > rec.Limits.ErrorShare && !rec.probe(c.Scenario) {
 				j.add("errors_above_limit", "%s: %d of %d operations failed (%s; limit %.0f %%)",
 					c.Label(), c.Failed, total, errorWords(c.Errors), rec.Limits.ErrorShare*100)
 			}
@@ -309,6 +309,11 @@ func (j *judge) cells() {
 			j.add("no_success", "none of the measured operations succeeded")
 		}
 	}
+}
+
+// probe tells whether a scenario goes beyond the capacity on purpose.
+func (rec *Record) probe(scenario string) bool {
+	return slices.ContainsFunc(rec.Scenarios, func(s Scenario) bool { return s.Probe && s.Name == scenario })
 }
 
 // errorWords lists error kinds, most frequent first.

@@ -107,6 +107,10 @@ func TestReasonsThatDoNotApply(t *testing.T) {
 				r.Pairs = append(r.Pairs, PairRecord{Scenario: "s", N: 100, OrderEffectP: ptr(0.04)})
 			}
 		},
+		"a schedule broken on purpose": func(r *Record) {
+			r.Scenarios[0].Probe, r.Scenarios[0].OnTimeShare = true, ptr(0.5)
+			r.Cells[0].Failed, r.Cells[0].Errors = 50, map[string]uint64{"timeout": 50}
+		},
 		"nothing known of the generator": func(r *Record) { r.Generator = Generator{} },
 	}
 	for name, spoil := range tests {

@@ -149,8 +149,8 @@ func mostRead(records []*recorder.Record, transport string) string {
 func instances(records []*recorder.Record, read *readCell, opts PlanOptions) PlanItem {
 	item := PlanItem{Name: "server instances", Unit: "servers"}
 	for _, rec := range records {
-		data, ok, err := extraSection[capacityData](rec, extraCapacity)
-		if err != nil || !ok || opts.Query != "" && data.Query != opts.Query {
+		data, ok := capacityOf(rec)
+		if !ok || opts.Query != "" && data.Query != opts.Query {
 			continue
 		}
 		data.SLOP95MS = opts.SLOP95MS

@@ -22,7 +22,7 @@ type answer struct {
 func answerOf(rec *recorder.Record, groups []*group) answer {
 	var all answer
 	for _, ask := range []func(*recorder.Record, []*group) answer{
-		agingAnswer, batchAnswer, writersAnswer, integrityAnswer, noiseAnswer,
+		agingAnswer, batchAnswer, writersAnswer, integrityAnswer, noiseAnswer, capacityAnswer,
 	} {
 		a := ask(rec, groups)
 		all.findings = append(all.findings, a.findings...)
