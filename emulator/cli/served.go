@@ -360,7 +360,12 @@ func (inv *invocation) servedMutate(ctx context.Context) error {
 		if len(inv.args) == 0 {
 			return fail("%s", errNameless)
 		}
-		return inv.servedPost(ctx, "/queries/"+url.PathEscape(inv.args[0]), s, printMutation)
+		path := "/queries/" + url.PathEscape(inv.args[0])
+		if inv.has("--if-commit") {
+			answer, err := inv.do(ctx, http.MethodPost, inv.base()+path+"/if-graph-commit", s, inv.condition())
+			return inv.show(answer, err, printMutation)
+		}
+		return inv.servedPost(ctx, path, s, printMutation)
 	}
 	body := struct {
 		Source string          `json:"query_source"`
@@ -371,9 +376,13 @@ func (inv *invocation) servedMutate(ctx context.Context) error {
 	if !inv.has("--if-commit") {
 		return inv.servedPost(ctx, "/change", body, printMutation)
 	}
-	header := http.Header{http.CanonicalHeaderKey(server.IfCommitHeader): {inv.get("--if-commit")}}
-	answer, err := inv.do(ctx, http.MethodPost, inv.base()+"/mutate/if-graph-commit", body, header)
+	answer, err := inv.do(ctx, http.MethodPost, inv.base()+"/mutate/if-graph-commit", body, inv.condition())
 	return inv.show(answer, err, printMutation)
+}
+
+// condition is the header of a conditional mutation.
+func (inv *invocation) condition() http.Header {
+	return http.Header{http.CanonicalHeaderKey(server.IfCommitHeader): {inv.get("--if-commit")}}
 }
 
 func (inv *invocation) servedLoad(ctx context.Context) error {

@@ -14,6 +14,8 @@ type Error struct {
 	Manifest *ManifestConflict
 	// ReadSet takes Manifest's place from API 0.10 on.
 	ReadSet *ReadSetConflict
+	// Dataset is set from API 0.10 on when another writer published a table first.
+	Dataset *DatasetConflict
 	// Key is set from API 0.10 on when an appended key is known.
 	Key *KeyConflict
 	// Merge lists what keeps two branches apart.
@@ -40,6 +42,14 @@ type ReadSetConflict struct {
 	Member   string `json:"member"`
 	Expected string `json:"expected"`
 	Actual   string `json:"actual"`
+}
+
+// DatasetConflict names the table that another writer published first.
+type DatasetConflict struct {
+	EntityKind string `json:"entity_kind"`
+	TypeName   string `json:"type_name"`
+	Expected   uint64 `json:"expected_published_dataset_version"`
+	Actual     uint64 `json:"actual_published_dataset_version"`
 }
 
 // KeyConflict names an appended entity that exists.

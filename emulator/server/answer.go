@@ -15,6 +15,7 @@ type errorBody struct {
 	Code     string                  `json:"code,omitempty"`
 	Manifest *graph.ManifestConflict `json:"manifest_conflict,omitempty"`
 	ReadSet  *graph.ReadSetConflict  `json:"read_set_conflict,omitempty"`
+	Dataset  *graph.DatasetConflict  `json:"published_dataset_version_conflict,omitempty"`
 	Key      *graph.KeyConflict      `json:"key_conflict,omitempty"`
 	Merge    []graph.MergeConflict   `json:"merge_conflicts,omitempty"`
 	Failure  *graph.Precondition     `json:"precondition_failure,omitempty"`
@@ -30,7 +31,7 @@ func writeError(w http.ResponseWriter, e *graph.Error) {
 		w.Header().Set("Retry-After", strconv.Itoa(e.RetryAfter))
 	}
 	b := errorBody{
-		Error: e.Message, Code: e.Code, Manifest: e.Manifest, ReadSet: e.ReadSet, Key: e.Key, Merge: e.Merge, Failure: e.Precondition,
+		Error: e.Message, Code: e.Code, Manifest: e.Manifest, ReadSet: e.ReadSet, Dataset: e.Dataset, Key: e.Key, Merge: e.Merge, Failure: e.Precondition,
 	}
 	if e.Recovery != "" {
 		b.Recovery = &recovery{e.Recovery}

@@ -66,6 +66,7 @@ func faultError(f *faults.Rule) *graph.Error {
 		e.Key = &graph.KeyConflict{EntityKind: "node", TypeName: "Memory", EntityID: "mem-0001"}
 	case faults.DatasetConflict:
 		e.Message = "published_dataset_version_conflict: dataset 'node:Memory' was published by another writer"
+		e.Dataset = &graph.DatasetConflict{EntityKind: "node", TypeName: "Memory", Expected: 545, Actual: 546}
 	case faults.IndexRebuild:
 		e.Message = "full_text_index_rebuild_required: node 'Memory' property 'title'"
 	case faults.MergeConflict:
@@ -76,7 +77,8 @@ func faultError(f *faults.Rule) *graph.Error {
 		e.Message = "precondition failed on branch 'main': expected head 'A' but current is B"
 		e.Precondition = &graph.Precondition{Expected: "A", Actual: "B"}
 	case faults.RecoveryRequired:
-		e.Status, e.Code = http.StatusServiceUnavailable, "recovery_required"
+		// The list of codes is closed: what it means stands in a field of its own.
+		e.Status, e.Code = http.StatusServiceUnavailable, ""
 		e.Message = "recovery_required: operation 01M8PAREQMG3R0MFM1HTK7M3V1 must be recovered before the graph serves again"
 		e.Recovery = "01M8PAREQMG3R0MFM1HTK7M3V1"
 	case faults.Unavailable:

@@ -63,7 +63,7 @@ func TestFaultsAnswerWithTheirStatusAndWords(t *testing.T) {
 		faults.ManifestConflict: {409, "refresh and retry", "manifest_conflict", false},
 		faults.ReadSetConflict:  {409, "reprepare", "read_set_conflict", false},
 		faults.KeyConflict:      {409, "already has id", "key_conflict", false},
-		faults.DatasetConflict:  {409, "published_dataset_version_conflict", "code", false},
+		faults.DatasetConflict:  {409, "published_dataset_version_conflict", "published_dataset_version_conflict", false},
 		faults.IndexRebuild:     {409, "full_text_index_rebuild_required", "code", false},
 		faults.MergeConflict:    {409, "merge conflicts", "merge_conflicts", false},
 		faults.Precondition:     {412, "precondition failed", "precondition_failure", false},

@@ -159,7 +159,7 @@ func (r *request) answerQuery(q *gq.Query, params *jsondoc.Value, t graph.Target
 func (r *request) mutate() {
 	v, size, ok := r.body(changeForm, bodyLimit)
 	if ok {
-		r.runMutation(v, size, "")
+		r.runMutation(v, size)
 	}
 }
 
@@ -169,7 +169,7 @@ func (r *request) change() {
 		return
 	}
 	r.successor = "mutate"
-	r.runMutation(v, size, "")
+	r.runMutation(v, size)
 }
 
 // IfCommitHeader carries the head that a conditional mutation expects.
@@ -180,15 +180,32 @@ func (r *request) mutateIf() {
 	if !ok {
 		return
 	}
-	want := r.Header.Get(IfCommitHeader)
-	if want == "" {
-		r.fail(&graph.Error{Status: http.StatusBadRequest, Code: "bad_request", Message: "missing header " + IfCommitHeader})
-		return
+	if r.expectCommit() {
+		r.runMutation(v, size)
 	}
-	r.runMutation(v, size, want)
 }
 
-func (r *request) runMutation(v values, size int64, ifCommit string) {
+// expectCommit reads the head that the request expects and answers its absence.
+func (r *request) expectCommit() bool {
+	r.ifCommit = r.Header.Get(IfCommitHeader)
+	if r.ifCommit == "" {
+		r.fail(&graph.Error{Status: http.StatusBadRequest, Code: "bad_request", Message: "missing header " + IfCommitHeader})
+	}
+	return r.ifCommit != ""
+}
+
+func (r *request) invokeIf() {
+	if !r.expectCommit() {
+		return
+	}
+	if stored := r.graph.Queries[r.args[0]]; stored != nil && !stored.Query.Mutation() {
+		r.fail(&graph.Error{Status: http.StatusBadRequest, Code: "bad_request", Message: fmt.Sprintf("'%s' is a read — a condition on the head is for mutations", r.args[0])})
+		return
+	}
+	r.invoke()
+}
+
+func (r *request) runMutation(v values, size int64) {
 	branch := branchOf(v)
 	if !r.allow(r.graph.Policy, policy.Change, branch, "") {
 		return
@@ -203,16 +220,16 @@ func (r *request) runMutation(v values, size int64, ifCommit string) {
 		r.fail(err)
 		return
 	}
-	r.answerMutation(q, v["params"], branch, ifCommit)
+	r.answerMutation(q, v["params"], branch)
 }
 
-func (r *request) answerMutation(q *gq.Query, params *jsondoc.Value, branch, ifCommit string) {
+func (r *request) answerMutation(q *gq.Query, params *jsondoc.Value, branch string) {
 	if err := r.payStart(branch); err != nil {
 		r.fail(err)
 		return
 	}
 	w := r.write(branch)
-	w.IfCommit = ifCommit
+	w.IfCommit = r.ifCommit
 	res, err := r.graph.Store.Mutate(r.Context(), q, params, w)
 	if err != nil {
 		r.fail(err)
@@ -274,7 +291,7 @@ func (r *request) invokeMutation(q *gq.Query, v values, size int64) {
 		return
 	}
 	defer done()
-	r.answerMutation(q, v["params"], branch, "")
+	r.answerMutation(q, v["params"], branch)
 }
 
 // invocation reads the body of a stored query's call, which may be missing or null.

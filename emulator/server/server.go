@@ -129,6 +129,8 @@ type request struct {
 	// args are the variable segments behind the graph.
 	args  []string
 	start time.Time
+	// ifCommit is the head that a conditional write expects.
+	ifCommit string
 	// successor is the route that replaces this deprecated one.
 	successor string
 }
@@ -149,6 +151,7 @@ var routes = []*route{
 	{name: "mutate_if", segments: []string{"mutate", "if-graph-commit"}, methods: map[string]func(*request){"POST": (*request).mutateIf}},
 	{name: "queries", segments: []string{"queries"}, methods: map[string]func(*request){"GET": (*request).queries}},
 	{name: "invoke", segments: []string{"queries", "*"}, methods: map[string]func(*request){"POST": (*request).invoke}},
+	{name: "invoke_if", segments: []string{"queries", "*", "if-graph-commit"}, methods: map[string]func(*request){"POST": (*request).invokeIf}},
 	{name: "load", segments: []string{"load"}, methods: map[string]func(*request){"POST": (*request).load}},
 	{name: "load_ndjson", segments: []string{"load", "ndjson"}, methods: map[string]func(*request){"POST": (*request).loadNDJSON}},
 	{name: "snapshot", segments: []string{"snapshot"}, methods: map[string]func(*request){"GET": (*request).snapshot}},
@@ -189,7 +192,7 @@ func allowed(methods map[string]func(*request)) string {
 }
 
 // newer are the routes that 0.8 lacks.
-var newer = []string{"mutate_if", "load_ndjson"}
+var newer = []string{"mutate_if", "invoke_if", "load_ndjson"}
 
 func (s *Server) match(segments []string) *route {
 	for _, rt := range routes {

@@ -80,6 +80,15 @@ func TestNewerGenerationsAnswerInTheirShapes(t *testing.T) {
 	require.NotContains(t, lost.doc(t), "code")
 	require.Contains(t, lost.doc(t), "precondition_failure")
 	require.Equal(t, 400, ask(t, s, "POST", "/graphs/council/mutate/if-graph-commit", insertProject).status)
+	stored := func(name, expected string) answer {
+		return ask(t, s, "POST", "/graphs/council/queries/"+name+"/if-graph-commit", `{"params":{"slug":"mem-0001"}}`, server.IfCommitHeader, expected)
+	}
+	require.Equal(t, 412, stored("forget", head).status)
+	require.Equal(t, 400, stored("forget", "").status)
+	require.Equal(t, 400, stored("get_memory", head).status)
+	now, ok := ask(t, s, "POST", "/graphs/council/query", pointRead).doc(t)["graph_commit_id"].(string)
+	require.True(t, ok)
+	require.Equal(t, 200, stored("forget", now).status)
 	known := ask(t, s, "POST", "/graphs/council/load", `{"mode":"append","data":"{\"type\":\"Project\",\"data\":{\"slug\":\"x\",\"name\":\"x\"}}"}`)
 	require.Equal(t, 409, known.status)
 	require.Contains(t, known.doc(t), "key_conflict")
@@ -87,6 +96,7 @@ func TestNewerGenerationsAnswerInTheirShapes(t *testing.T) {
 	old := demoServer(t, server.Options{})
 	require.Equal(t, 404, ask(t, old, "POST", "/graphs/council/load/ndjson", "").status)
 	require.Equal(t, 404, ask(t, old, "POST", "/graphs/council/mutate/if-graph-commit", "{}").status)
+	require.Equal(t, 404, ask(t, old, "POST", "/graphs/council/queries/forget/if-graph-commit", "{}").status)
 }
 
 func TestTheContractHeaderIsRequiredFrom013On(t *testing.T) {
