@@ -77,8 +77,34 @@ type invocation struct {
 	graphID    string
 }
 
-// Main runs one call and returns its exit code.
+// checked remembers that a write failed, as it does when nobody reads the output.
+type checked struct {
+	io.Writer
+	err error
+}
+
+func (c *checked) Write(p []byte) (int, error) {
+	n, err := c.Writer.Write(p)
+	if err != nil && c.err == nil {
+		c.err = err
+	}
+	return n, err
+}
+
+// Main runs one call and returns its exit code. The caller sees to it that a write to a pipe that nobody reads
+// fails rather than kills: the real CLI reports that and ends with 101.
 func Main(ctx context.Context, args []string, env Env) int {
+	out := &checked{Writer: env.Stdout}
+	env.Stdout = out
+	code := run(ctx, args, env)
+	if out.err != nil {
+		fmt.Fprintf(env.Stderr, "The application panicked (crashed).\nMessage:  failed printing to stdout: %s\nLocation: emulator/cli/cli.go:1\n", fileError(out.err))
+		return 101
+	}
+	return code
+}
+
+func run(ctx context.Context, args []string, env Env) int {
 	c, err := parse(args)
 	var u *usageError
 	switch {

@@ -6,8 +6,10 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/mitodl/xk6-omnigraph/emulator/cli"
@@ -69,6 +71,7 @@ func Run(ctx context.Context, argv []string) int {
 }
 
 func standIn(ctx context.Context, args []string) int {
+	signal.Ignore(syscall.SIGPIPE)
 	return cli.Main(ctx, args, cli.Env{Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Now: time.Now})
 }
 

@@ -305,6 +305,21 @@ func TestCLIFaults(t *testing.T) {
 	})
 }
 
+func TestOutputThatNobodyReadsEndsTheCallWith101(t *testing.T) {
+	t.Parallel()
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	require.NoError(t, r.Close())
+	cmd := exec.CommandContext(t.Context(), filepath.Join(program(t), "omnigraph"), "version") //nolint:gosec // this test
+	var stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = w, &stderr
+	require.Error(t, cmd.Run())
+	require.NoError(t, w.Close())
+	require.Equal(t, 101, cmd.ProcessState.ExitCode())
+	require.Contains(t, stderr.String(), "The application panicked")
+	require.Contains(t, stderr.String(), "failed printing to stdout: Broken pipe (os error 32)")
+}
+
 func TestTheServerStandInRefusesWhatTheRealOneRefuses(t *testing.T) {
 	t.Parallel()
 	bin := program(t)
