@@ -42,14 +42,17 @@ test: test-root test-host ## All tests that need Go alone (the real omnigraph to
 
 .PHONY: test-root
 test-root: build
-	@$(GO) run ./internal/tool/testcount -counts "$(COUNTS)" -- $(GO) test -json $(RACE) -timeout 10m ./...
+	@$(GO) run ./internal/tool/testcount -counts "$(COUNTS)" -- $(GO) test -json $(RACE) -timeout 10m \
+		$$($(GO) list ./... | grep -v '/analysis$$')
+	@# Pure functions without a goroutine of their own, and simulations that the race detector would make ten times as long.
+	@$(GO) run ./internal/tool/testcount -counts "$(COUNTS)" -- $(GO) test -json -timeout 10m ./analysis
 
 .PHONY: test-host
 test-host:
 	@cd host && $(GO) run ../internal/tool/testcount -counts "$(abspath $(COUNTS))" -- $(GO) test -json $(RACE) -timeout 10m ./...
 
 .PHONY: test-full
-test-full: test test-scripts test-types ## The same, and what needs other programs, which it installs itself
+test-full: test test-scripts test-types test-dashboards ## The same, and what needs other programs, which it installs itself
 
 .PHONY: test-scripts
 test-scripts: build ## Run test/*.test.js and the examples on bin/k6 against a rig
@@ -59,10 +62,15 @@ test-scripts: build ## Run test/*.test.js and the examples on bin/k6 against a r
 test-types: ## Check index.d.ts against scripts and examples with tsc
 	@internal/tool/check-types.sh "$(COUNTS)"
 
+.PHONY: test-dashboards
+test-dashboards: build ## Test the dashboards and rules on a Prometheus that bin/k6 fills
+	@internal/tool/test-dashboards.sh "$(COUNTS)"
+
 .PHONY: lint
-lint: $(GOLANGCI) ## golangci-lint over both modules
+lint: $(GOLANGCI) ## golangci-lint over all modules
 	$(GOLANGCI) run ./...
 	cd host && $(CURDIR)/$(GOLANGCI) run --config ../.golangci.yml ./...
+	cd dashboards/generate && GOWORK=off $(CURDIR)/$(GOLANGCI) run --config ../../.golangci.yml ./...
 
 $(GOLANGCI):
 	@mkdir -p $(BIN)/tools
@@ -97,3 +105,9 @@ tidy: ## Make go.mod and go.sum match the sources, without asking for k6
 .PHONY: docs
 docs: ## Write the generated parts of docs/ and index.d.ts
 	@$(GO) test ./omnigraph -run TestTheReferenceIsWhatTheTablesSay -update
+	@$(GO) test ./omnigraph -run TestTheDashboardsKnowTheMetrics -update
+	@$(MAKE) --no-print-directory dashboards
+
+.PHONY: dashboards
+dashboards: ## Write dashboards/*.json
+	@cd dashboards/generate && GOWORK=off $(GO) run .
