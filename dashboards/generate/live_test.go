@@ -1,0 +1,272 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// prometheusServer is a Prometheus of the test's own.
+type prometheusServer struct {
+	t   *testing.T
+	url string
+}
+
+const patience = 60 * time.Second
+
+func startPrometheus(t *testing.T, bin string) *prometheusServer {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	rules, err := filepath.Abs(filepath.Join(target, "rules", "omnigraph.rules.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	config := filepath.Join(dir, "prometheus.yml")
+	if err := os.WriteFile(config, fmt.Appendf(nil, "global: {evaluation_interval: 1s}\nrule_files: [%q]\n", rules), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	cmd := exec.Command(bin, "--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+address,
+		"--web.enable-remote-write-receiver", "--enable-feature=native-histograms", "--log.level=warn")
+	cmd.Stdout, cmd.Stderr = &log, &log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		select {
+		case <-ended:
+		case <-time.After(patience):
+			_ = cmd.Process.Kill()
+			<-ended
+		}
+		if t.Failed() {
+			t.Logf("prometheus: %s", log.String())
+		}
+	})
+	p := &prometheusServer{t: t, url: "http://" + address}
+	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		if status, _ := p.get("/-/ready"); status == http.StatusOK {
+			return p
+		}
+		select {
+		case err := <-ended:
+			ended <- err
+			t.Fatalf("prometheus ended: %v", err)
+		default:
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("prometheus did not come up within %s", patience)
+		}
+	}
+}
+
+func (p *prometheusServer) get(path string) (int, []byte) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+path, nil)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, []byte(err.Error())
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		return 0, []byte(err.Error())
+	}
+	return res.StatusCode, body
+}
+
+// answer is what a query came to: the finite values of each series.
+func (p *prometheusServer) answer(path string, form url.Values) (map[string][]float64, error) {
+	status, body := p.get(path + "?" + form.Encode())
+	var doc struct {
+		Error string
+		Data  struct {
+			Result []struct {
+				Metric map[string]string
+				Value  []any
+				Values [][]any
+			}
+		}
+	}
+	if err := json.Unmarshal(body, &doc); err != nil {
+		return nil, fmt.Errorf("%d: %s", status, body)
+	}
+	if doc.Error != "" {
+		return nil, fmt.Errorf("%s", doc.Error)
+	}
+	out := map[string][]float64{}
+	for _, r := range doc.Data.Result {
+		name := fmt.Sprint(r.Metric)
+		if r.Value != nil {
+			r.Values = append(r.Values, r.Value)
+		}
+		for _, v := range r.Values {
+			text, ok := v[1].(string)
+			if !ok {
+				continue
+			}
+			if f, err := strconv.ParseFloat(text, 64); err == nil && !math.IsNaN(f) && !math.IsInf(f, 0) {
+				out[name] = append(out[name], f)
+			}
+		}
+	}
+	return out, nil
+}
+
+func (p *prometheusServer) at(expr string, when time.Time) (map[string][]float64, error) {
+	return p.answer("/api/v1/query", url.Values{"query": {expr}, "time": {strconv.FormatInt(when.Unix(), 10)}})
+}
+
+func (p *prometheusServer) during(expr string, from, to time.Time) (map[string][]float64, error) {
+	return p.answer("/api/v1/query_range", url.Values{
+		"query": {expr}, "step": {"1"}, "start": {strconv.FormatInt(from.Unix(), 10)}, "end": {strconv.FormatInt(to.Unix(), 10)},
+	})
+}
+
+// summary is what k6 itself says of a run.
+type summary struct {
+	Metrics map[string]struct{ Count, Med float64 }
+}
+
+// load runs the mixed load and gives k6's own summary of it.
+func load(t *testing.T, p *prometheusServer, e edition, testid string, seconds, writers int) summary {
+	export := filepath.Join(t.TempDir(), "summary.json")
+	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Getenv("K6"), "run", "--quiet", "--no-usage-report", "--no-color", "--log-output=none",
+		"-o", "experimental-prometheus-rw", "--tag", "testid="+testid, "--tag", "instance=generator-1",
+		"--summary-export", export, "testdata/load.js")
+	cmd.Env = append(os.Environ(), "SECONDS="+strconv.Itoa(seconds), "WRITERS="+strconv.Itoa(writers),
+		"K6_PROMETHEUS_RW_SERVER_URL="+p.url+"/api/v1/write", "K6_PROMETHEUS_RW_PUSH_INTERVAL=1s",
+		"K6_PROMETHEUS_RW_TREND_STATS=p(50),p(95),p(99),max", "K6_PROMETHEUS_RW_TREND_AS_NATIVE_HISTOGRAM="+strconv.FormatBool(e.native))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%s: %v\n%s", testid, err, out)
+		return summary{}
+	}
+	data, err := os.ReadFile(export)
+	if err != nil {
+		t.Error(err)
+		return summary{}
+	}
+	var s summary
+	if err := json.Unmarshal(data, &s); err != nil {
+		t.Error(err)
+	}
+	return s
+}
+
+func TestEveryPanelAnswersWithTheDataOfARealRun(t *testing.T) {
+	bin := os.Getenv("PROMETHEUS")
+	if bin == "" || os.Getenv("K6") == "" || os.Getenv("OMNIGRAPH_URI") == "" {
+		t.Skip("make test-dashboards runs it: it needs Prometheus, k6 and a rig (PROMETHEUS, K6, OMNIGRAPH_URI)")
+	}
+	p := startPrometheus(t, bin)
+	began := time.Now()
+	var loads sync.WaitGroup
+	summaries := make([]summary, 2)
+	list := checkedIn(t)
+	testid := func(e edition) string { return strings.TrimSuffix(e.file, ".json") }
+	for i, e := range list {
+		loads.Go(func() { summaries[i] = load(t, p, e, testid(e), 12, 1) })
+		loads.Go(func() { load(t, p, e, testid(e)+"-baseline", 6, 0) })
+	}
+	loads.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+	ended := time.Now().Add(2 * time.Second) // queries have whole seconds
+	for i, e := range list {
+		t.Run(e.file, func(t *testing.T) {
+			values := map[string]string{"testid": testid(e), "baseline": testid(e) + "-baseline"}
+			everyExpressionAnswers(t, p, e, values, began, ended)
+			totalsAreK6sOwn(t, p, e, values["testid"], summaries[i], ended)
+		})
+	}
+	t.Run("rules", func(t *testing.T) {
+		for _, record := range []string{"omnigraph:attempts:rate1m", "omnigraph:errors:rate1m", "omnigraph:errors:ratio_rate1m"} {
+			got, err := p.during(record, began, ended)
+			if err != nil || len(got) == 0 {
+				t.Errorf("%s has no value on the data of a real run (%v)", record, err)
+			}
+		}
+	})
+}
+
+func everyExpressionAnswers(t *testing.T, p *prometheusServer, e edition, values map[string]string, began, ended time.Time) {
+	for _, x := range expressions(t, e) {
+		expr := filled(e, x.expr, "30m", values)
+		var got map[string][]float64
+		var err error
+		if x.instant {
+			// What a run came to is still there when it has been over for ten minutes.
+			got, err = p.at(expr, ended.Add(10*time.Minute))
+		} else {
+			got, err = p.during(expr, began, ended)
+		}
+		if err != nil || len(got) == 0 {
+			t.Errorf("%s has no data (%v): %s", x.where, err, expr)
+		}
+	}
+}
+
+func totalsAreK6sOwn(t *testing.T, p *prometheusServer, e edition, testid string, s summary, ended time.Time) {
+	selector := `testid="` + testid + `"`
+	for _, name := range []string{"omnigraph_ops", "omnigraph_errors", "omnigraph_retries", "omnigraph_rows", "dropped_iterations", "http_reqs"} {
+		got, err := p.at(filled(e, total(name, selector, "testid"), "30m", nil), ended)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		for _, v := range got {
+			if want := s.Metrics[name].Count; want == 0 || v[0] != want {
+				t.Errorf("%s is %g, k6 says %g", name, v[0], want)
+			}
+		}
+		if len(got) != 1 {
+			t.Errorf("%s has %d series", name, len(got))
+		}
+	}
+	if !e.native {
+		return
+	}
+	// A histogram over all series, which no statistic of single series could give. Its buckets are 9 % wide.
+	got, err := p.at(fmt.Sprintf(`histogram_quantile(0.5, sum by (testid) (%s{%s,ok="true"}))`, e.series("omnigraph_op_duration", median), selector), ended)
+	if err != nil || len(got) != 1 {
+		t.Fatalf("median of all operations: %v, %v", got, err)
+	}
+	want := s.Metrics["omnigraph_op_duration{ok:true}"].Med / 1000
+	for _, v := range got {
+		if want == 0 || math.Abs(v[0]/want-1) > 0.1 {
+			t.Errorf("the median of all operations is %g s, k6 says %g s", v[0], want)
+		}
+	}
+}
