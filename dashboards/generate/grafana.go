@@ -22,8 +22,8 @@ var datasource = common.DataSourceRef{Type: cog.ToPtr("prometheus"), Uid: cog.To
 
 // render writes an edition's dashboard as JSON.
 func render(e edition) ([]byte, error) {
-	b := dashboard.NewDashboardBuilder(e.title). //nolint:staticcheck // every Grafana reads this form, the newer one only Grafana 12
-		Uid(e.uid).
+	b := dashboard.NewDashboardBuilder(e.title) //nolint:staticcheck // every Grafana reads this form, the newer one only Grafana 12
+	b.Uid(e.uid).
 		Description(e.description).
 		Tags([]string{"k6", "omnigraph", "load test"}).
 		Timezone("browser").
