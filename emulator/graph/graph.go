@@ -60,6 +60,8 @@ type Commit struct {
 	CreatedAt    time.Time
 
 	state *state
+	// folded says that the commit is a compaction.
+	folded bool
 }
 
 // state is the whole content of a branch after a commit.
@@ -498,7 +500,7 @@ func (g *Graph) commit(b *branch, c *change, actor, mergedParent string) (*Commi
 	}
 	next := &Commit{
 		ID: g.ids.next(), Version: nextVersion(b.head.Version), Parent: b.head.ID, MergedParent: mergedParent,
-		Actor: actor, CreatedAt: g.opts.Now(), state: st,
+		Actor: actor, CreatedAt: g.opts.Now(), state: st, folded: c.fold,
 	}
 	if b.name != MainBranch {
 		next.Branch = b.name
@@ -509,6 +511,9 @@ func (g *Graph) commit(b *branch, c *change, actor, mergedParent string) (*Commi
 		}
 	}
 	g.publish(next, b)
+	if g.log != nil {
+		return next, g.addDataFiles(next, c)
+	}
 	return next, nil
 }
 

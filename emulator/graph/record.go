@@ -226,7 +226,7 @@ func (g *Graph) replayCommit(d *decoder) error {
 	if c.state, err = g.apply(b.head.state, ch, name); err != nil {
 		return err
 	}
-	c.Parent = b.head.ID
+	c.Parent, c.folded = b.head.ID, ch.fold
 	if name != MainBranch {
 		c.Branch = name
 	}

@@ -156,9 +156,16 @@ func (g *Graph) Cleanup(ctx context.Context, keep int) ([]Cleaned, error) {
 		}
 	}
 	n := g.forgetStates(keep)
+	var freed map[int]int64
+	if g.log != nil {
+		var err error
+		if freed, err = g.dropDataFiles(keep); err != nil {
+			return nil, err
+		}
+	}
 	var out []Cleaned
 	for i := range g.specs {
-		out = append(out, Cleaned{Key: g.specs[i].key, Versions: n})
+		out = append(out, Cleaned{Key: g.specs[i].key, Versions: n, Bytes: freed[i]})
 	}
 	return out, nil
 }

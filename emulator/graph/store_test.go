@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -179,6 +180,37 @@ func TestAnotherProcessSeesOptimizeAndBranches(t *testing.T) {
 	}
 	require.NoError(t, server.Refresh(t.Context()))
 	require.Equal(t, 40, count(t, server, "Project"))
+}
+
+func TestDataFilesShowTheFragments(t *testing.T) {
+	t.Parallel()
+	dir := newStore(t)
+	g := open(t, dir)
+	files := func() int {
+		t.Helper()
+		list, err := filepath.Glob(filepath.Join(dir, "nodes", "*", "data", "*.lance"))
+		require.NoError(t, err)
+		return len(list)
+	}
+	require.Zero(t, files())
+	for i := range 10 {
+		require.NoError(t, insertProject(t.Context(), g, fmt.Sprint(i)))
+	}
+	require.Equal(t, 10, files())
+	mutate(t, g, `delete Project where slug = "none"`, graph.Write{})
+	require.Equal(t, 10, files())
+	_, err := g.Optimize(t.Context(), nil)
+	require.NoError(t, err)
+	require.Equal(t, 11, files(), "old files stay until a cleanup")
+	require.NoError(t, insertProject(t.Context(), g, "after"))
+	_, err = g.Cleanup(t.Context(), 5)
+	require.NoError(t, err)
+	require.Equal(t, 12, files(), "a version that is kept needs them")
+	cleaned, err := open(t, dir).Cleanup(t.Context(), 1)
+	require.NoError(t, err)
+	require.Equal(t, 2, files())
+	require.Positive(t, cleaned[slices.IndexFunc(cleaned, func(c graph.Cleaned) bool { return c.Key == "node:Project" })].Bytes)
+	require.Equal(t, 11, count(t, open(t, dir), "Project"))
 }
 
 func TestAReopenedStoreIsTheSame(t *testing.T) {
