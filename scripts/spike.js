@@ -14,7 +14,8 @@
 import exec from 'k6/execution';
 import { CLIClient, HTTPClient, compare, record, report, sequence } from 'k6/x/omnigraph';
 import { choice, number, numbers, runID, target } from './lib/target.js';
-import { forget, fullScan, insertRow, keysOf, pointRead, row } from './lib/council.js';
+import { described, pick, stepScenarios } from './lib/scenario.js';
+import { forgetRun, fullScan, insertRow, keysOf, pointRead, row } from './lib/council.js';
 
 const presets = {
   full: { reads: 200, writes: 40, fragments: 300, floor: 100, after: 60 },
@@ -81,25 +82,15 @@ const rec = record({
   dataset: where.dataset,
   system: { backend: where.store ? 'local store' : 'server' },
   settings: { preset, workers, ...size, steps: wanted },
-  run: {
-    data: { provenance: where.isRig ? 'rig' : 'given' },
+  run: described(where, {
     state: { f1_fragmentation: canOptimize && where.mayWrite ? 'optimized_before_each_level' : 'as_found' },
     workload: { operations: wanted.join('+'), mix: 'paired', delta_size: '1', contention: 'distinct-key', arrival: 'closed', clients: workers.join('/') },
-    environment: { backend: where.store ? 'local' : 'served', network: 'as_given', warmth: 'warm' },
     protocol: { schedule: 'closed', attribution: 'paired_within_iteration', repetitions: '1' },
-  },
+  }),
 });
 
 export const options = {
-  scenarios: Object.fromEntries(steps.map((s) => [s.name, {
-    executor: 'shared-iterations',
-    exec: s.run,
-    vus: s.workers,
-    iterations: s.of,
-    maxDuration: '60m',
-    gracefulStop: '5s',
-    tags: { workers: String(s.workers), phase: 'measure' },
-  }])),
+  scenarios: stepScenarios(steps),
   summaryTrendStats: ['min', 'med', 'p(95)', 'max', 'count'],
   setupTimeout: '2m',
   teardownTimeout: '5m',
@@ -135,7 +126,8 @@ export function setup() {
     exec.test.abort(`graph ${where.graph} holds no Memory rows to read; a rig brings its own`);
   }
   rec.before(http);
-  return { keys, id: runID() };
+  const id = runID();
+  return { keys, id, project: `load-test-${id}` };
 }
 
 let announced = false;
@@ -153,11 +145,6 @@ function inTurn(fn) {
   });
 }
 
-// pick chooses a key: another one each iteration, the same for both variants.
-function pick(keys) {
-  return keys[(exec.vu.idInTest * 7919 + exec.vu.iterationInInstance * 31) % keys.length];
-}
-
 let written = 0;
 function newKey(id) {
   written += 1;
@@ -170,7 +157,7 @@ export function floor() {
 
 export function point(data) {
   inTurn(() => {
-    const params = { slug: pick(data.keys) };
+    const params = { slug: pick(data.keys, exec.vu.iterationInInstance) };
     compare({
       cli: () => cli.query(pointRead, params),
       http: () => http.query(pointRead, params),
@@ -189,15 +176,15 @@ export function insert(data) {
   inTurn(() => {
     const keys = { cli: newKey(data.id), http: newKey(data.id) };
     compare({
-      cli: () => cli.mutate(insertRow, row(keys.cli)),
-      http: () => http.mutate(insertRow, row(keys.http)),
+      cli: () => cli.mutate(insertRow, row(keys.cli, data.project)),
+      http: () => http.mutate(insertRow, row(keys.http, data.project)),
     });
   });
 }
 
 export function fragment(data) {
   inTurn(() => {
-    const res = http.mutate(insertRow, row(newKey(data.id)), { name: 'fragment' });
+    const res = http.mutate(insertRow, row(newKey(data.id), data.project), { name: 'fragment' });
     if (!res.ok) {
       console.error(`a single-row commit failed: ${res.error.message}`);
     }
@@ -219,8 +206,9 @@ export function teardown(data) {
   if (where.isRig || !where.mayWrite) {
     return;
   }
-  const gone = forget(http, `spike-${data.id}-`);
-  console.info(`${gone.rows} rows of this run were deleted in ${gone.commits} commits; the run's own commits stay in the store's history`);
+  http.query(pointRead, { slug: 'refresh' }); // a store that was just optimized is stale to the server until it is read
+  const gone = forgetRun(http, data.project);
+  console.info(`${gone} rows of this run were deleted in one commit; the run's own commits stay in the store's history`);
 }
 
 export function handleSummary(data) {

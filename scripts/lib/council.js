@@ -31,22 +31,6 @@ export function keysOf(client, prefix = '') {
   return res.rows.map((r) => r['m.slug']).filter((k) => k.startsWith(prefix));
 }
 
-// forget deletes the keys with a prefix, many in one commit, and gives how many rows and commits that made.
-export function forget(client, prefix) {
-  const batch = 50;
-  const keys = keysOf(client, prefix);
-  let commits = 0;
-  for (let i = 0; i < keys.length; i += batch) {
-    const deletes = keys.slice(i, i + batch).map((k) => `  delete Memory where slug = ${JSON.stringify(k)}`);
-    const res = client.mutate(`query forget_many() {\n${deletes.join('\n')}\n}`, {});
-    if (!res.ok) {
-      throw new Error(`${keys.length - i} rows of this run are left behind: ${res.error.message}`);
-    }
-    commits += 1;
-  }
-  return { rows: keys.length, commits };
-}
-
 // insertMany makes one mutation that inserts all keys: one commit. Sizes share their text, so that it is parsed once.
 const manyTexts = {};
 export function insertMany(keys, project) {
@@ -86,4 +70,12 @@ export function forgetRun(client, project) {
 
 export const setImportance = `query set_importance($slug: String, $importance: I32) {
   update Memory set { importance: $importance } where slug = $slug
+}`;
+
+// projectScan is a short scan: 20 rows at most.
+export const projectScan = `query project_memories($project: String) {
+  match { $m: Memory { project: $project } }
+  return { $m.slug, $m.title }
+  order { $m.slug asc }
+  limit 20
 }`;
