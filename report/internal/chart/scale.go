@@ -14,11 +14,15 @@ type scale struct {
 	ticks    []Tick
 }
 
+// largest bounds what can be drawn: no latency, rate or count comes near it, and the arithmetic of scales stays within
+// what floating-point numbers hold.
+const largest = 1e15
+
 // newScale fits a scale to the values; nil if there are none that it can show.
 func newScale(a Axis, values []float64, from, to float64) *scale {
-	if a.Log {
-		values = slices.DeleteFunc(slices.Clone(values), func(v float64) bool { return v <= 0 })
-	}
+	values = slices.DeleteFunc(slices.Clone(values), func(v float64) bool {
+		return math.Abs(v) > largest || a.Log && v < 1/largest
+	})
 	if len(values) == 0 {
 		return nil
 	}
