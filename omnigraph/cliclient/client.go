@@ -152,6 +152,9 @@ func (o *outcome) settle(c *Client, op *wire.Operation, done *finished, lines *w
 		o.Success = success
 	default:
 		o.fail(wire.ClassifyExit(wire.Exit{Code: done.code, Signal: done.signal, Stdout: done.stdout, Stderr: done.stderr}, op.MayWrite(), c.secrets...))
+		if o.Err.Kind == wire.KindConnect {
+			o.Err.Message += fmt.Sprintf(" (after %v)", round(spent))
+		}
 	}
 }
 
