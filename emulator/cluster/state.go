@@ -41,6 +41,11 @@ type observe struct {
 	GraphURI   string    `json:"graph_uri"`
 	ObservedAt time.Time `json:"observed_at"`
 	Exists     bool      `json:"exists"`
+	Manifest   *uint64   `json:"manifest_version"`
+	Digest     *string   `json:"schema_digest"`
+	Desired    string    `json:"desired_schema_digest"`
+	Matches    bool      `json:"schema_matches_desired"`
+	Error      string    `json:"error,omitempty"`
 }
 
 func statePath(dir string) string {
@@ -94,11 +99,12 @@ type Observed struct {
 	ResourceCount int    `json:"resource_count"`
 	Locked        bool   `json:"locked"`
 	LockAcquired  bool   `json:"lock_acquired"`
+	LockID        string `json:"acquired_lock_id,omitempty"`
 }
 
 func observed(dir string, l *ledger) Observed {
 	path := statePath(dir)
-	o := Observed{StatePath: path, LockPath: filepath.Join(filepath.Dir(path), "lock.json"), LockAcquired: true}
+	o := Observed{StatePath: path, LockPath: filepath.Join(filepath.Dir(path), "lock.json")}
 	if l == nil {
 		return o
 	}
@@ -109,6 +115,12 @@ func observed(dir string, l *ledger) Observed {
 	if text, err := os.ReadFile(path); err == nil { //nolint:gosec // the cluster's own file
 		o.StateCAS = "sha256:" + digest(text)
 	}
+	return o
+}
+
+// locked marks what was observed under the cluster's lock.
+func (o Observed) locked() Observed {
+	o.LockAcquired, o.LockID = true, graph.NewID()
 	return o
 }
 
@@ -155,17 +167,21 @@ func Bootstrap(dir string, now time.Time) (Import, error) {
 		OK: c.OK(), Operation: "import", ConfigDir: dir, ResourceDigests: map[string]string{},
 		ResourceStatuses: map[string]status{}, Graphs: map[string]observe{}, Diagnostics: c.Diagnostics,
 	}
+	out.Observations = observed(dir, nil)
 	if !out.OK {
 		return out, nil
 	}
 	old, err := readLedger(dir)
 	if err == nil {
 		out.OK = false
-		out.Observations = observed(dir, old)
+		out.Observations = observed(dir, old).locked()
 		out.ResourceStatuses, out.Graphs = old.ResourceStatuses, old.Observations
+		for address, r := range old.AppliedRevision.Resources {
+			out.ResourceDigests[address] = r.Digest
+		}
 		out.Diagnostics = append(out.Diagnostics, Diagnostic{
 			Code: "state_already_exists", Severity: "error", Path: "__cluster/state.json",
-			Message: "import requires a cluster without state.json; use `cluster refresh` to update it",
+			Message: "import creates initial state only when state.json is missing; use `cluster refresh` for an existing state ledger",
 		})
 		return out, nil
 	}
@@ -176,7 +192,10 @@ func Bootstrap(dir string, now time.Time) (Import, error) {
 		missing := status{Status: "drifted", Conditions: []string{"graph_missing"}, Message: "derived graph root is missing"}
 		out.ResourceStatuses["graph."+name] = missing
 		out.ResourceStatuses["schema."+name] = missing
-		out.Graphs["graph."+name] = observe{Kind: "graph", Address: "graph." + name, GraphURI: c.GraphDir(name), ObservedAt: now.UTC()}
+		out.Graphs["graph."+name] = observe{
+			Kind: "graph", Address: "graph." + name, GraphURI: c.GraphDir(name), ObservedAt: now.UTC(),
+			Desired: digest([]byte(c.Schemas[name].Source)), Error: missing.Message,
+		}
 	}
 	l := &ledger{
 		Version: 1, StateRevision: 1, ResourceStatuses: out.ResourceStatuses, Observations: out.Graphs,
@@ -185,7 +204,7 @@ func Bootstrap(dir string, now time.Time) (Import, error) {
 	if err := l.write(dir); err != nil {
 		return out, err
 	}
-	out.Observations = observed(dir, l)
+	out.Observations = observed(dir, l).locked()
 	return out, nil
 }
 
@@ -204,7 +223,7 @@ type Apply struct {
 	ConfigDir       string  `json:"config_dir"`
 	Actor           *string `json:"actor,omitempty"`
 	DesiredRevision struct {
-		ConfigDigest string `json:"config_digest"`
+		ConfigDigest string `json:"config_digest,omitempty"`
 	} `json:"desired_revision"`
 	Observations     Observed          `json:"state_observations"`
 	Changes          []Change          `json:"changes"`
@@ -224,13 +243,14 @@ func Converge(dir, actor string) (Apply, error) {
 		out.Actor = &actor
 	}
 	out.DesiredRevision.ConfigDigest = c.Digest
+	out.Observations = observed(dir, nil)
 	if !out.OK {
 		return out, nil
 	}
 	l, err := readLedger(dir)
 	if errors.Is(err, os.ErrNotExist) {
 		out.OK = false
-		out.Observations = observed(dir, nil)
+		out.Observations = out.Observations.locked()
 		out.Diagnostics = append(out.Diagnostics, Diagnostic{
 			Code: "state_missing", Severity: "error", Path: "__cluster/state.json",
 			Message: "apply requires an existing state.json; run `cluster import` to bootstrap state",
@@ -253,7 +273,7 @@ func Converge(dir, actor string) (Apply, error) {
 	}
 	out.AppliedCount = len(out.Changes)
 	out.Converged = true
-	out.Observations = observed(dir, l)
+	out.Observations = observed(dir, l).locked()
 	out.ResourceStatuses = l.ResourceStatuses
 	return out, nil
 }
@@ -266,7 +286,7 @@ func (c *Config) converge(l *ledger, out *Apply) error {
 		statuses[r.Address] = status{Status: "applied"}
 		old, known := l.AppliedRevision.Resources[r.Address]
 		if r.Kind == "graph" {
-			if err := c.makeGraph(r.Address[len("graph."):], l, known && old.Digest != r.Digest); err != nil {
+			if err := c.makeGraph(r.Address[len("graph."):], known && old.Digest != r.Digest); err != nil {
 				return err
 			}
 		}
@@ -292,7 +312,7 @@ func (c *Config) converge(l *ledger, out *Apply) error {
 
 // makeGraph creates a graph's store unless it is there. The emulator does not migrate: a store whose schema
 // differs from the configuration's is an error.
-func (c *Config) makeGraph(name string, l *ledger, changed bool) error {
+func (c *Config) makeGraph(name string, changed bool) error {
 	dir := c.GraphDir(name)
 	g, err := graph.Create(dir, c.Schemas[name].Source, false, graph.Options{URI: dir})
 	if errors.Is(err, graph.ErrExists) {
@@ -303,10 +323,6 @@ func (c *Config) makeGraph(name string, l *ledger, changed bool) error {
 	}
 	if err != nil {
 		return fmt.Errorf("make graph %s: %w", name, err)
-	}
-	if o, ok := l.Observations["graph."+name]; ok {
-		o.Exists = true
-		l.Observations["graph."+name] = o
 	}
 	return g.Close()
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ type observed map[string]string
 
 var (
 	ulid      = regexp.MustCompile(`\b01[0-9A-HJKMNP-TV-Z]{24}\b`)
+	sha256Hex = regexp.MustCompile(`\b[0-9a-f]{64}\b`)
 	buildPath = regexp.MustCompile(`, /(root|rustc)/[^"]*`)
 	ansi      = regexp.MustCompile("\x1b\\[[0-9;]*m")
 	timestamp = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3,9}Z`)
@@ -26,9 +28,12 @@ func (s *side) scrub(text string) string {
 	text = buildPath.ReplaceAllString(text, "")
 	text = strings.ReplaceAll(text, s.url, "URL")
 	text = strings.ReplaceAll(text, s.dir, "DIR")
+	text = strings.ReplaceAll(text, filepath.Dir(s.dir), "ROOT")
 	// Storage errors name the folder without its leading slash, in the server's eyes or in the CLI's.
 	text = strings.ReplaceAll(text, strings.TrimPrefix(s.dir, "/"), "DIR")
 	text = ulid.ReplaceAllString(text, "ULID")
+	// How a digest is made is the business of who made it.
+	text = sha256Hex.ReplaceAllString(text, "DIGEST")
 	// The server names one of several missing properties, another one each time.
 	return whichProp.ReplaceAllString(text, "${1}…`")
 }
@@ -39,6 +44,9 @@ func flatten(out observed, path string, v any, sorted bool) {
 	case map[string]any:
 		out[path+".{}"] = fmt.Sprint(len(v))
 		for k, x := range v {
+			if k == "observed_at" {
+				x = "NOW"
+			}
 			if k == "created_at" {
 				if n, ok := x.(json.Number); ok && len(n) == 16 {
 					x = json.Number("1")

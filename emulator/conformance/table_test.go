@@ -178,6 +178,7 @@ func table() []*testCase {
 	section("cli", cliCases()...)
 	section("store", storeCases()...)
 	section("version", cli("version"), cli("--version"))
+	section("cluster", clusterCases()...)
 	return all
 }
 
@@ -764,5 +765,18 @@ func storeCases() []*testCase {
 		cli("optimize").fails(1),
 		cli("branch", "list", "{{store}}").fails(2),
 		cli("commit", "show", "nope", "--uri", "{{store}}").fails(1),
+	}
+}
+
+func clusterCases() []*testCase {
+	return []*testCase{
+		cli("cluster", "validate", "--config", "rig", "--json"),
+		cli("cluster", "validate", "--config", "rig"),
+		cli("cluster", "apply", "--config", "rig", "--as", "act-load", "--json"),
+		cli("cluster", "validate", "--config", "nope", "--json").fails(1),
+		cli("cluster", "import", "--config", "nope", "--json").fails(1),
+		cli("cluster", "import", "--config", "rig", "--json").fails(1),
+		cli("cluster", "apply", "--config", "nope", "--json").fails(1),
+		cli("cluster", "nope").fails(2),
 	}
 }

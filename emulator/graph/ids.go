@@ -58,3 +58,9 @@ func encodeULID(ms int64, tail [10]byte) string {
 	}
 	return string(out[:])
 }
+
+// NewID returns a fresh ULID.
+func NewID() string {
+	s := idSource{now: time.Now}
+	return s.next()
+}
