@@ -40,6 +40,9 @@ type recording struct {
 	signaled bool
 	// seen maps the scenarios that made an operation to their executors.
 	seen sync.Map
+	// spare are descriptors that are held open until the record is written, so that it can be even where the run has
+	// used up all others: idle connections stay open to the end of the process.
+	spare []*os.File
 	// deferred says that the record is written at k6's Exit event, which alone tells how the run ended.
 	deferred bool
 }
@@ -114,6 +117,9 @@ func (r *recording) start() {
 	r.recorder.Start(context.Background())
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.config != nil && r.spare == nil {
+		r.spare = spareFiles()
+	}
 	if r.signals != nil {
 		return
 	}
@@ -142,11 +148,16 @@ func (r *recording) end(err error) {
 		close(r.signals)
 		r.signals = nil
 	}
+	spare := r.spare
+	r.spare = nil
 	signaled := r.signaled
 	wanted := r.config != nil && r.summary != nil || r.config != nil && !r.written
 	r.mu.Unlock()
 	if err != nil && !signaled {
 		r.recorder.SetEndedBy(firstLine(err.Error()))
+	}
+	for _, f := range spare {
+		_ = f.Close() // read only
 	}
 	if wanted {
 		if err := r.write(); err != nil {
@@ -156,6 +167,20 @@ func (r *recording) end(err error) {
 	if err := r.recorder.Close(); err != nil {
 		r.warn(fmt.Errorf("the recorder could not be closed: %w", err))
 	}
+}
+
+// spareFiles opens as many files as writing a record and its reports takes at once. None is no reason to end a run.
+func spareFiles() []*os.File {
+	const most = 4
+	var files []*os.File
+	for range most {
+		f, err := os.Open(os.DevNull)
+		if err != nil {
+			break
+		}
+		files = append(files, f)
+	}
+	return files
 }
 
 func firstLine(s string) string {
