@@ -23,6 +23,7 @@ func answerOf(rec *recorder.Record, groups []*group) answer {
 	var all answer
 	for _, ask := range []func(*recorder.Record, []*group) answer{
 		agingAnswer, batchAnswer, writersAnswer, integrityAnswer, noiseAnswer, capacityAnswer,
+		mixAnswer, soakAnswer, watchAnswer, admissionAnswer, outageAnswer,
 	} {
 		a := ask(rec, groups)
 		all.findings = append(all.findings, a.findings...)

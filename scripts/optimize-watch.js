@@ -91,15 +91,19 @@ export function watch(data) {
       reads.ms.push(round(read.duration));
     }
   }
-  // Of long runs of users' commits only their number matters.
+  // An optimize is a commit of the system's with users' commits right before it; the first load of a store has none.
   const optimizes = [];
-  history.forEach((c, i) => {
-    const older = history.slice(i + 1).findIndex((o) => o.system);
-    const users = older < 0 ? history.length - i - 1 : older;
-    if (c.system && users > 0) {
-      optimizes.push({ at: c.at, users });
+  let last = null;
+  for (const c of history) {
+    if (c.system) {
+      last = { at: c.at, users: 0 };
+    } else if (last) {
+      last.users += 1;
+      if (last.users === 1) {
+        optimizes.push(last);
+      }
     }
-  });
+  }
   rec.extra('watch', {
     now: Date.now() / 1000, total: history.length, waiting, system: history.filter((c) => c.system).length,
     optimizes: optimizes.slice(0, 50), newest: history.length > 0 ? history[0].at : 0, during: history.length - first,
