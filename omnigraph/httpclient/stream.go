@@ -40,14 +40,16 @@ func (c *Client) stream(ctx context.Context, state *lib.State, s *Session, op *w
 	request.ContentLength = int64(len(r.Body))
 	lines := &wire.Lines{Each: op.Each}
 	response, err := state.Transport.RoundTrip(request)
-	status := 0
 	if err == nil {
-		status = response.StatusCode
 		err = c.readExport(out, op, s, response, lines)
 	}
 	trail := tracer.Done()
 	out.Timings.Total = time.Since(start)
-	c.streamSamples(ctx, state, s, op, request, target, status, response, trail)
+	failed := err
+	if lines.Failed() != nil {
+		failed = nil // the script had enough; the request itself went well
+	}
+	c.streamSamples(ctx, state, s, request, target, response, trail, failed, limited.Err() != nil && ctx.Err() == nil)
 	out.Connected = trail.ConnRemoteAddr != nil
 	out.ConnReused = trail.ConnReused
 	out.Timings.Blocked, out.Timings.Connecting, out.Timings.TLSHandshaking = trail.Blocked, trail.Connecting, trail.TLSHandshaking
@@ -91,7 +93,11 @@ func (c *Client) readExport(out *wire.Outcome, op *wire.Operation, s *Session, r
 }
 
 // streamSamples pushes the http_req_* samples with the tags that MakeRequest gives them.
-func (c *Client) streamSamples(ctx context.Context, state *lib.State, s *Session, _ *wire.Operation, request *http.Request, target *httpext.URL, status int, response *http.Response, trail *httpext.Trail) {
+func (c *Client) streamSamples(ctx context.Context, state *lib.State, s *Session, request *http.Request, target *httpext.URL, response *http.Response, trail *httpext.Trail, err error, timedOut bool) {
+	status := 0
+	if response != nil {
+		status = response.StatusCode
+	}
 	enabled := state.Options.SystemTags
 	tags := s.Tags.Clone()
 	set := func(tag metrics.SystemTag, value string) { tags.SetSystemTagOrMetaIfEnabled(enabled, tag, value) }
@@ -105,10 +111,7 @@ func (c *Client) streamSamples(ctx context.Context, state *lib.State, s *Session
 	if response != nil {
 		set(metrics.TagProto, response.Proto)
 	}
-	if status >= http.StatusBadRequest {
-		const statusErrors = 1000 // k6's error code of a status is 1000 more
-		set(metrics.TagErrorCode, strconv.Itoa(statusErrors+status))
-	}
+	transportTags(enabled, &tags, response, trail, err, timedOut)
 	ok := expected(status)
 	set(metrics.TagExpectedResponse, strconv.FormatBool(ok))
 	trail.Failed = null.BoolFrom(!ok)

@@ -64,11 +64,17 @@ type run struct {
 
 func start(t *testing.T, script string, env ...string) *run {
 	t.Helper()
+	return startWith(t, k6, script, env...)
+}
+
+// startWith starts a program that stands for k6.
+func startWith(t *testing.T, program, script string, env ...string) *run {
+	t.Helper()
 	r := &run{t: t, dir: t.TempDir(), output: &bytes.Buffer{}, ended: make(chan error, 1)}
 	require.NoError(t, os.WriteFile(filepath.Join(r.dir, "script.js"), []byte(script), 0o600))
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 	t.Cleanup(cancel)
-	r.Cmd = exec.CommandContext(ctx, k6, "run", "--quiet", "--no-usage-report", "script.js")
+	r.Cmd = exec.CommandContext(ctx, program, "run", "--quiet", "--no-usage-report", "script.js")
 	r.Dir = r.dir
 	r.Stdout, r.Stderr = r.output, r.output
 	r.Env = append(os.Environ(), env...)
