@@ -130,7 +130,7 @@ func soakAnswer(rec *recorder.Record, groups []*group) answer {
 		return answer{}
 	}
 	out := answer{sections: []Section{{Title: "Drift", Tables: []Table{t}, Notes: []string{
-		"The change is of a straight line through single operations; with optimizes in between it is what they leave. "+
+		"The change is of a straight line through single operations; with optimizes in between it is what they leave. " +
 			"A short run shows chance as much as drift.",
 	}}}}
 	if len(drifting) > 0 {

@@ -41,7 +41,7 @@ func watchAnswer(rec *recorder.Record, _ []*group) answer {
 		{"commits in the history", count(w.Total)},
 		{"made by the system (optimize or a direct load)", count(w.System)},
 		{"of these after commits of users: optimizes", count(len(w.Optimizes))},
-		{"users' commits since the last one of the system", whole(w.Waiting)},
+		{"users' commits since the last one of the system", counted(int64(w.Waiting), "commit")},
 	}}
 	if len(w.Optimizes) > 0 {
 		t.Rows = append(t.Rows, []string{"last optimize", span((w.Now-w.Optimizes[0].At)/3600) + " ago"})
@@ -74,18 +74,18 @@ func (w *watch) judge() (verdict, why, next string) {
 	case users == 0:
 		return "Unknown", "the history holds no commit of a user, so that there was nothing to optimize", look
 	case w.Waiting > w.MaxCommits && len(w.Optimizes) == 0:
-		return "No", fmt.Sprintf("%s commits of users wait for an optimize (at most %s should), and none was ever made after a user's commit", whole(w.Waiting), whole(w.MaxCommits)),
+		return "No", fmt.Sprintf("%s of users still to be optimized (at most %s should be), and none was ever made after a user's commit", counted(int64(w.Waiting), "commit"), whole(w.MaxCommits)),
 			"Set up a scheduled omnigraph optimize: fragmentation.js says how often it has to run."
 	case w.Waiting > w.MaxCommits:
-		return "No", fmt.Sprintf("%s commits of users wait for an optimize (at most %s should); the last one was %s ago", whole(w.Waiting), whole(w.MaxCommits), w.lastAge()),
+		return "No", fmt.Sprintf("%s of users still to be optimized (at most %s should be); the last optimize was %s ago", counted(int64(w.Waiting), "commit"), whole(w.MaxCommits), w.lastAge()),
 			"See why the job has stopped, or run it more often: fragmentation.js says how often it has to run."
 	case len(w.Optimizes) == 0:
-		return "Unknown", fmt.Sprintf("none shows in the history, but only %s commits of users wait (up to %s may)", whole(w.Waiting), whole(w.MaxCommits)), look
+		return "Unknown", fmt.Sprintf("no optimize shows in the history, but there are only %s of users to optimize (up to %s may wait)", counted(int64(w.Waiting), "commit"), whole(w.MaxCommits)), look
 	case w.Waiting > 0 && w.Now-w.Optimizes[0].At > 2*w.ExpectMinutes*60:
-		return "No", fmt.Sprintf("%s commits of users wait, and the last optimize was %s ago, where every %s is expected", whole(w.Waiting), w.lastAge(), span(w.ExpectMinutes/60)),
+		return "No", fmt.Sprintf("%s of users still to be optimized, and the last optimize was %s ago, where every %s is expected", counted(int64(w.Waiting), "commit"), w.lastAge(), span(w.ExpectMinutes/60)),
 			"See why the job has stopped (WATCH_EXPECT_MINUTES says how often it should run)."
 	}
-	return "Yes", fmt.Sprintf("%s commits of users wait for the next one, the last was %s ago", whole(w.Waiting), w.lastAge()), ""
+	return "Yes", fmt.Sprintf("%s of users still to be optimized, the last optimize was %s ago", counted(int64(w.Waiting), "commit"), w.lastAge()), ""
 }
 
 func (w *watch) lastAge() string {

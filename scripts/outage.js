@@ -16,7 +16,7 @@ import { sleep } from 'k6';
 import { CLIClient, HTTPClient, record, report } from 'k6/x/omnigraph';
 import { number, target } from './lib/target.js';
 import { insertRow, pointRead, row } from './lib/council.js';
-import { begin, described, leave, needKeys, pick, sized } from './lib/scenario.js';
+import { begin, described, leave, needKeys, pick, sized, warmUp } from './lib/scenario.js';
 
 const presets = {
   short: { seconds: 45 },
@@ -131,11 +131,14 @@ export function watch(data) {
 // compareWithStore waits until the server answers again and counts what became of each write.
 function compareWithStore(data, found, sent) {
   const patience = Date.now() + 240 * 1000;
-  let res = http.query(written, { project: data.project }, { timeout: '60s', name: 'verify' });
-  while (!res.ok && Date.now() < patience) {
-    sleep(1);
+  let res;
+  warmUp(() => {
     res = http.query(written, { project: data.project }, { timeout: '60s', name: 'verify' });
-  }
+    while (!res.ok && Date.now() < patience) {
+      sleep(1);
+      res = http.query(written, { project: data.project }, { timeout: '60s', name: 'verify' });
+    }
+  }, 1);
   if (!res.ok) {
     console.error(`what was written could not be read back: ${res.error.message}`);
     return;
