@@ -52,11 +52,15 @@ test-host:
 	@cd host && $(GO) run ../internal/tool/testcount -counts "$(abspath $(COUNTS))" -- $(GO) test -json $(RACE) -timeout 10m ./...
 
 .PHONY: test-full
-test-full: test test-scripts test-types test-dashboards ## The same, and what needs other programs, which it installs itself
+test-full: test test-scripts test-types test-dashboards test-browser ## The same, and what needs other programs, which it installs itself
 
 .PHONY: test-scripts
 test-scripts: build ## Run test/*.test.js and the examples on bin/k6 against a rig
 	@internal/tool/run-scripts.sh "$(COUNTS)"
+
+.PHONY: test-browser
+test-browser: ## Look at the HTML report in Chromium
+	@internal/tool/test-browser.sh "$(COUNTS)"
 
 .PHONY: test-types
 test-types: ## Check index.d.ts against scripts and examples with tsc
