@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -346,6 +347,26 @@ func knownCount(n *int64) string {
 	return count(*n)
 }
 
+// retryTable shows what retries cost the server: the attempts that each operation became.
+func retryTable(groups []*group) Table {
+	t := Table{Caption: "Retries", Header: []string{"operation", "transport", "operations", "attempts", "attempts per operation"}}
+	for _, g := range groups {
+		for _, l := range g.levels {
+			for _, c := range g.cells[l] {
+				ops := c.N + c.Failed + c.Canceled
+				if c.Retries == 0 || ops == 0 {
+					continue
+				}
+				t.Rows = append(t.Rows, []string{
+					strings.TrimSpace(g.title() + ", " + l.String()), laneOf(c).String(), count(ops), count(c.Attempts),
+					strconv.FormatFloat(float64(c.Attempts)/float64(ops), 'f', 2, 64),
+				})
+			}
+		}
+	}
+	return t
+}
+
 func errorSection(groups []*group) []Section {
 	t := Table{Caption: "Failed operations by kind", Header: []string{"operation", "transport", "kind", "n"}}
 	for _, g := range groups {
@@ -359,10 +380,16 @@ func errorSection(groups []*group) []Section {
 			}
 		}
 	}
-	if len(t.Rows) == 0 {
+	s := Section{Title: "Errors"}
+	if len(t.Rows) > 0 {
+		s.Tables = append(s.Tables, t)
+	}
+	if retries := retryTable(groups); len(retries.Rows) > 0 {
+		s.Tables = append(s.Tables, retries)
+	}
+	if len(s.Tables) == 0 {
 		return nil
 	}
-	s := Section{Title: "Errors", Tables: []Table{t}}
 	if p := errorPlot(groups); p != nil {
 		s.Plots = []Plot{*p}
 	}
