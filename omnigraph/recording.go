@@ -35,7 +35,6 @@ type recording struct {
 	logger   logrus.FieldLogger
 	config   *recordConfig
 	summary  *summaryFacts
-	written  bool
 	signals  chan os.Signal
 	signaled bool
 	// seen maps the scenarios that made an operation to their executors.
@@ -151,7 +150,7 @@ func (r *recording) end(err error) {
 	spare := r.spare
 	r.spare = nil
 	signaled := r.signaled
-	wanted := r.config != nil && r.summary != nil || r.config != nil && !r.written
+	wanted := r.config != nil
 	r.mu.Unlock()
 	if err != nil && !signaled {
 		r.recorder.SetEndedBy(firstLine(err.Error()))

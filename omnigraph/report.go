@@ -159,7 +159,6 @@ func (r *recording) write() error {
 	if err := rec.Write(r.config.path(recordFile)); err != nil {
 		return err
 	}
-	r.written = true
 	doc := report.Build(rec)
 	var markdown bytes.Buffer
 	if err := doc.Markdown(&markdown); err != nil {
