@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"go.k6.io/k6/v2/js/common"
+	"go.k6.io/k6/v2/lib"
 	"go.k6.io/k6/v2/metrics"
 
 	"github.com/grafana/sobek"
@@ -20,22 +21,55 @@ type sequence struct {
 	name  string
 	steps []string
 
-	mu      sync.Mutex
-	current int
+	settled sync.Once
+	refusal error           // why the steps can't take turns in this process
+	absent  []bool          // steps that the test has no scenario for
 	opened  []chan struct{} // closed once the step may begin
+
+	mu      sync.Mutex
 	done    []int
 	arrived []int
 	ready   []chan struct{} // closed once all workers of the step have arrived and are warm
 }
 
 func newSequenceState(name string, steps []string) *sequence {
-	s := &sequence{name: name, steps: steps, done: make([]int, len(steps)), arrived: make([]int, len(steps))}
+	s := &sequence{name: name, steps: steps, absent: make([]bool, len(steps)), done: make([]int, len(steps)), arrived: make([]int, len(steps))}
 	for range steps {
 		s.opened = append(s.opened, make(chan struct{}))
 		s.ready = append(s.ready, make(chan struct{}))
 	}
-	close(s.opened[0])
 	return s
+}
+
+// settle fits the steps to the test that runs, and opens the first. Its scenarios may have been fixed in another
+// environment, as an archive's are: a step that is not among them will never be done, and nobody waits for it.
+// Steps that are no scenarios at all stay as they are.
+func (s *sequence) settle(options *lib.Options) error {
+	s.settled.Do(func() {
+		if part := options.ExecutionSegment; part != nil && fmt.Sprint(part) != wholeTest {
+			s.refusal = fmt.Errorf("sequence: the steps of %q wait for each other within one process, and this one has the segment %v of the test: run it without --execution-segment", s.name, part)
+			return
+		}
+		areScenarios := slices.ContainsFunc(s.steps, func(step string) bool { return options.Scenarios[step] != nil })
+		for i, step := range s.steps {
+			s.absent[i] = areScenarios && options.Scenarios[step] == nil
+		}
+		s.open(0)
+	})
+	return s.refusal
+}
+
+// wholeTest is the text of the segment that leaves nothing to others.
+const wholeTest = "0:1"
+
+// open lets the first step from i on begin that the test has.
+func (s *sequence) open(i int) {
+	for ; i < len(s.steps); i++ {
+		if !s.absent[i] {
+			close(s.opened[i])
+			return
+		}
+	}
 }
 
 // newSequence is the script's sequence(name, steps): an object with turn(step, options, fn).
@@ -104,6 +138,9 @@ func (mi *instance) turn(s *sequence, call sobek.FunctionCall) sobek.Value {
 	fn, ok := sobek.AssertFunction(call.Argument(2))
 	if !ok {
 		mi.throw(fmt.Errorf("turn: argument fn got %s; it takes a function", describe(call.Argument(2))))
+	}
+	if err := s.settle(&state.Options); err != nil {
+		mi.throw(err)
 	}
 	ctx := mi.vu.Context()
 	if !await(ctx, s.opened[index]) {
@@ -187,9 +224,8 @@ func (s *sequence) count(index, of int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.done[index]++
-	if s.done[index] == of && index+1 < len(s.steps) {
-		close(s.opened[index+1])
-		s.current = index + 1
+	if s.done[index] == of {
+		s.open(index + 1)
 	}
 }
 

@@ -7,11 +7,23 @@ export function actorTokens(env, where, n) {
   if (env.OMNIGRAPH_TOKENS) {
     tokens = env.OMNIGRAPH_TOKENS.split(',').map((t) => t.trim()).filter(Boolean);
   } else if (env.OMNIGRAPH_TOKENS_FILE) {
-    const all = JSON.parse(open(env.OMNIGRAPH_TOKENS_FILE));
+    const all = JSON.parse(read(env.OMNIGRAPH_TOKENS_FILE) || '{}');
     tokens = Object.keys(all).filter((actor) => /^act-load(-\d+)?$/.test(actor)).sort().map((actor) => all[actor]);
   }
   if (tokens.length === 0 && where.token) {
     tokens = [where.token];
   }
   return tokens.length > 0 ? tokens.slice(0, n) : undefined;
+}
+
+// read gives a file's contents. An archive holds the files that were there when it was made, and no tokens.
+function read(file) {
+  try {
+    return open(file);
+  } catch (e) {
+    if (__VU === 1) {
+      console.warn(`the load stays with one actor: ${e.message || e}; OMNIGRAPH_TOKENS takes a list, also when an archive runs`);
+    }
+    return undefined;
+  }
 }

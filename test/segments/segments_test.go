@@ -358,3 +358,19 @@ func TestFourProcessesWriteToOneServerWithoutACollision(t *testing.T) {
 	assert.EqualValues(t, written, strings.Count(string(answer), "segments-"), "%s", answer)
 	assert.EqualValues(t, n, written)
 }
+
+func TestStepsThatWaitForEachOtherRefuseAShareOfATest(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "script.js"), []byte(`
+		import { sequence } from 'k6/x/omnigraph';
+		export const options = { vus: 2, iterations: 4 };
+		const steps = sequence('two', ['one', 'two']);
+		export default function () { steps.turn('one', { of: 4 }, () => {}); }`), 0o600))
+	cmd := exec.CommandContext(t.Context(), k6, "run", "--quiet", "--no-usage-report", "--execution-segment", "0:1/2", "script.js")
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "an exception in an iteration does not end a run")
+	assert.Contains(t, string(out), "run it without --execution-segment")
+	assert.Contains(t, string(out), "0:1/2")
+}
