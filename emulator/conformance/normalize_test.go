@@ -16,7 +16,7 @@ type observed map[string]string
 var (
 	ulid      = regexp.MustCompile(`\b01[0-9A-HJKMNP-TV-Z]{24}\b`)
 	sha256Hex = regexp.MustCompile(`\b[0-9a-f]{64}\b`)
-	buildPath = regexp.MustCompile(`, /(root|rustc)/[^"]*`)
+	buildPath = regexp.MustCompile(`(, /[^",]*\.rs:\d+:\d+)+`)
 	ansi      = regexp.MustCompile("\x1b\\[[0-9;]*m")
 	timestamp = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3,9}Z`)
 	whichProp = regexp.MustCompile("(non-nullable property `)[a-z_]+`")
