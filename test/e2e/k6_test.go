@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -70,13 +71,22 @@ func start(t *testing.T, script string, env ...string) *run {
 // startWith starts a program that stands for k6.
 func startWith(t *testing.T, program, script string, env ...string) *run {
 	t.Helper()
+	output := &bytes.Buffer{}
+	r := startTo(t, output, program, script, env...)
+	r.output = output
+	return r
+}
+
+// startTo starts a program whose output goes to a writer.
+func startTo(t *testing.T, output io.Writer, program, script string, env ...string) *run {
+	t.Helper()
 	r := &run{t: t, dir: t.TempDir(), output: &bytes.Buffer{}, ended: make(chan error, 1)}
 	require.NoError(t, os.WriteFile(filepath.Join(r.dir, "script.js"), []byte(script), 0o600))
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 	t.Cleanup(cancel)
 	r.Cmd = exec.CommandContext(ctx, program, "run", "--quiet", "--no-usage-report", "script.js")
 	r.Dir = r.dir
-	r.Stdout, r.Stderr = r.output, r.output
+	r.Stdout, r.Stderr = output, output
 	r.Env = append(os.Environ(), env...)
 	require.NoError(t, r.Start())
 	go func() { r.ended <- r.Wait() }()
