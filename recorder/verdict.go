@@ -233,7 +233,10 @@ func (j *judge) generators() {
 			j.add("generator_lag", "the generator's own ticker was %.0f ms late at p99 (limit %.0f): give it more CPU or fewer VUs",
 				*g.TickerLagP99, l.TickerLagMS)
 		}
-		if g.FDExhausted || g.FDLimit > 0 && g.PeakFDs >= g.FDLimit-fdReserve {
+		switch {
+		case g.FDExhausted: // nothing could be counted then: that takes a descriptor, too
+			j.add("fd_limit", "the generator used up its %d file descriptors: raise the limit (ulimit -n)", g.FDLimit)
+		case g.FDLimit > 0 && g.PeakFDs >= g.FDLimit-fdReserve:
 			j.add("fd_limit", "the generator had %d of %d file descriptors open: raise the limit (ulimit -n)",
 				g.PeakFDs, g.FDLimit)
 		}
