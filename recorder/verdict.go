@@ -293,7 +293,7 @@ func (j *judge) cells() {
 		measured++
 		succeeded += c.N
 		if total := c.N + c.Failed; total > 0 {
-			if share := float64(c.Failed) / float64(total); share > rec.Limits.ErrorShare && !rec.probe(c.Scenario) {
+			if share := float64(c.Failed) / float64(total); share > rec.Limits.ErrorShare && !rec.probe(c.Scenario) && !c.Maintenance() {
 				j.add("errors_above_limit", "%s: %d of %d operations failed (%s; limit %.0f %%)",
 					c.Label(), c.Failed, total, errorWords(c.Errors), rec.Limits.ErrorShare*100)
 			}

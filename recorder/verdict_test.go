@@ -102,6 +102,9 @@ func TestReasonsThatDoNotApply(t *testing.T) {
 		"a single optimize": func(r *Record) {
 			r.Cells = append(r.Cells, CellRecord{Scenario: "o", Op: "optimize", N: 1, Directional: true})
 		},
+		"an optimize that crashed and was made again": func(r *Record) {
+			r.Cells = append(r.Cells, CellRecord{Scenario: "o", Op: "optimize", N: 1, Failed: 1, Errors: map[string]uint64{"cli_exit": 1}})
+		},
 		"one order effect among many comparisons": func(r *Record) {
 			for range 20 {
 				r.Pairs = append(r.Pairs, PairRecord{Scenario: "s", N: 100, OrderEffectP: ptr(0.04)})

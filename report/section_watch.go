@@ -41,7 +41,7 @@ func watchAnswer(rec *recorder.Record, _ []*group) answer {
 		{"commits in the history", count(w.Total)},
 		{"made by the system (optimize or a direct load)", count(w.System)},
 		{"of these after commits of users: optimizes", count(len(w.Optimizes))},
-		{"users' commits since the last one of the system", counted(int64(w.Waiting), "commit")},
+		{"users' commits since the last one of the system", whole(w.Waiting)},
 	}}
 	if len(w.Optimizes) > 0 {
 		t.Rows = append(t.Rows, []string{"last optimize", span((w.Now-w.Optimizes[0].At)/3600) + " ago"})
@@ -74,7 +74,7 @@ func (w *watch) judge() (verdict, why, next string) {
 	case users == 0:
 		return "Unknown", "the history holds no commit of a user, so that there was nothing to optimize", look
 	case w.Waiting > w.MaxCommits && len(w.Optimizes) == 0:
-		return "No", fmt.Sprintf("%s of users still to be optimized (at most %s should be), and none was ever made after a user's commit", counted(int64(w.Waiting), "commit"), whole(w.MaxCommits)),
+		return "No", fmt.Sprintf("%s of users still to be optimized (at most %s should be), and no optimize shows in the history", counted(int64(w.Waiting), "commit"), whole(w.MaxCommits)),
 			"Set up a scheduled omnigraph optimize: fragmentation.js says how often it has to run."
 	case w.Waiting > w.MaxCommits:
 		return "No", fmt.Sprintf("%s of users still to be optimized (at most %s should be); the last optimize was %s ago", counted(int64(w.Waiting), "commit"), whole(w.MaxCommits), w.lastAge()),

@@ -12,12 +12,12 @@
 //
 // Environment: CAPACITY_PRESET or PRESET = short|full, CAPACITY_OP = read|scan|insert, SLO_P95_MS (the objective, default 50;
 // 500 for inserts), CAPACITY_MAX (the highest throughput looked for, operations a second, default 1000), CAPACITY_ESTIMATE
-// (skips feeling for it), CAPACITY_STEP_SECONDS, CAPACITY_REPEATS, CAPACITY_VUS, CAPACITY_ACTORS (inserts spread over actors),
+// (skips feeling for it), CAPACITY_SHARES (the steps, in percent of what was found), CAPACITY_STEP_SECONDS, CAPACITY_REPEATS, CAPACITY_VUS, CAPACITY_ACTORS (inserts spread over actors),
 // ALLOW_WRITES=1, OMNIGRAPH_URI, OMNIGRAPH_GRAPH, OMNIGRAPH_TOKEN, OMNIGRAPH_TOKENS or OMNIGRAPH_TOKENS_FILE, OMNIGRAPH_BIN,
 // OMNIGRAPH_STORE, NOISE_FLOOR, RESULTS_DIR.
 import exec from 'k6/execution';
 import { CLIClient, HTTPClient, record, report } from 'k6/x/omnigraph';
-import { choice, number, target } from './lib/target.js';
+import { choice, number, numbers, target } from './lib/target.js';
 import { actorTokens } from './lib/actors.js';
 import { fullScan, insertRow, pointRead, row } from './lib/council.js';
 import { begin, described, leave, needKeys, optimizeNow, sized } from './lib/scenario.js';
@@ -40,11 +40,13 @@ const size = {
   actors: number(__ENV, 'CAPACITY_ACTORS', 1, 1),
 };
 
+const shares = numbers(__ENV, 'CAPACITY_SHARES', chosen.shares.map((s) => Math.round(s * 100))).map((percent) => percent / 100);
+
 // Between two steps what the one left in flight ends.
 const pause = 1;
 const steps = [];
 for (let repeat = 1; repeat <= size.repeats; repeat += 1) {
-  for (const share of chosen.shares) {
+  for (const share of shares) {
     const name = `step_${String(Math.round(share * 100)).padStart(3, '0')}_r${repeat}`;
     steps.push({ name, share, scheduled: Math.max(1, Math.round(size.max * share)), start: steps.length * (size.seconds + pause) });
   }
@@ -56,7 +58,7 @@ const rec = record({
   dir: __ENV.RESULTS_DIR || 'results/capacity',
   dataset: where.dataset,
   system: { backend: where.store ? 'local store' : 'server' },
-  settings: { preset: chosen.preset, op, ...size, shares: chosen.shares },
+  settings: { preset: chosen.preset, op, ...size, shares },
   probes: steps.map((s) => s.name),
   run: described(where, {
     workload: { operations: op, delta_size: op === 'insert' ? '1' : '0', contention: 'distinct-key', arrival: 'open', clients: `up_to_${size.vus}` },

@@ -78,18 +78,20 @@ export function setup() {
   return data;
 }
 
-// follow keeps the outages of one kind of operation: from the first failure to the next success.
+// follow keeps the outages of one kind of operation: from the first failure to the next success, or to the end.
 function follow(name, outages) {
   let current = null;
-  return (res, begun) => {
-    const now = Date.now();
+  const end = () => {
+    if (current) {
+      const took = Date.now() - current.begun;
+      rec.event('outage', `${name} unavailable`, took);
+      outages.push({ seconds: took / 1000, failed: current.failed, kinds: current.kinds });
+      current = null;
+    }
+  };
+  const saw = (res, begun) => {
     if (res.ok) {
-      if (current) {
-        current.seconds = (now - current.begun) / 1000;
-        rec.event('outage', `${name} unavailable`, now - current.begun);
-        outages.push({ seconds: current.seconds, failed: current.failed, kinds: current.kinds });
-        current = null;
-      }
+      end();
       return;
     }
     if (!current) {
@@ -98,8 +100,8 @@ function follow(name, outages) {
     }
     current.failed += 1;
     current.kinds[res.error.kind] = (current.kinds[res.error.kind] || 0) + 1;
-    current.seconds = (now - current.begun) / 1000;
   };
+  return { saw, end };
 }
 
 export function watch(data) {
@@ -107,20 +109,23 @@ export function watch(data) {
   const reads = follow('reads', found.reads);
   const writes = follow('writes', found.writes);
   const sent = [];
+  console.info(`watching for ${size.seconds} s: restart the server now`);
   const end = Date.now() + size.seconds * 1000;
   for (let i = 0; Date.now() < end; i += 1) {
     let begun = Date.now();
-    reads(http.query(pointRead, { slug: pick(data.keys, i) }), begun);
+    reads.saw(http.query(pointRead, { slug: pick(data.keys, i) }), begun);
     if (where.mayWrite && i % size.writeEvery === 0) {
       const slug = `outage-${data.id}-${sent.length}`;
       begun = Date.now();
       const res = http.mutate(insertRow, row(slug, data.project));
       sent.push({ slug, outcome: res.ok ? 'acknowledged' : res.error.indeterminate ? 'unknown' : 'refused' });
-      writes(res, begun);
+      writes.saw(res, begun);
     }
     rec.extra('outage', found);
     sleep(size.every / 1000);
   }
+  reads.end();
+  writes.end();
   found.sent = sent.length;
   if (where.mayWrite) {
     compareWithStore(data, found, sent);

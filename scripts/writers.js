@@ -67,7 +67,7 @@ export const options = {
   setupTimeout: '2m',
   teardownTimeout: '10m',
   thresholds: {
-    'omnigraph_op_failed{phase:measure}': ['rate<0.01'],
+    'omnigraph_op_failed{op:mutate}': ['rate<0.01'],
     'omnigraph_errors': ['count>=0'],
     'omnigraph_retries': ['count>=0'],
   },
