@@ -95,7 +95,8 @@ func (d *NullDuration) UnmarshalText(data []byte) error {
 // UnmarshalJSON reads a Duration; null unsets.
 func (d *NullDuration) UnmarshalJSON(data []byte) error {
 	if bytes.Equal(bytes.TrimSpace(data), []byte("null")) {
-		*d = NullDuration{}
+		// The value stays: it is the default of whoever decodes, which an archive's nulls must not wipe out.
+		d.Valid = false
 		return nil
 	}
 	if err := d.Duration.UnmarshalJSON(data); err != nil {
