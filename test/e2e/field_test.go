@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -292,4 +293,40 @@ func TestRequestsShowAsThoseOfK6HTTPDo(t *testing.T) {
 			assert.NotEmpty(t, seen["k6/http"])
 		})
 	}
+}
+
+func TestATokensFileTravelsInAnArchive(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	seen := map[string]bool{}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		seen[r.Header.Get("Authorization")] = true
+		mu.Unlock()
+		fmt.Fprint(w, oneRow)
+	}))
+	t.Cleanup(s.Close)
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "scripts"), 0o750))
+	tokens := filepath.Join(dir, "tokens.json")
+	require.NoError(t, os.WriteFile(tokens, []byte(`{"act-b":"token-b","act-a":"token-a","act-c":"token-c"}`), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "scripts", "script.js"), []byte(`
+		import { HTTPClient } from 'k6/x/omnigraph';
+		export const options = { scenarios: { each: { executor: 'per-vu-iterations', vus: 2, iterations: 2 } } };
+		const og = new HTTPClient({ url: __ENV.URL, graph: 'g', tokensFile: '../tokens.json', throw: true });
+		export default function () { og.query('query q() { match { $m: M } return { $m } }'); }`), 0o600))
+	archive := filepath.Join(elsewhere, "archive.tar")
+	for _, args := range [][]string{
+		{"archive", "-e", "URL=" + s.URL, "-O", archive, filepath.Join(dir, "scripts", "script.js")},
+		{"run", "--quiet", "--no-usage-report", archive},
+	} {
+		cmd := exec.CommandContext(t.Context(), k6, args...)
+		cmd.Dir = elsewhere
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, string(out))
+		_ = os.Remove(tokens) // the archive has it
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	assert.Equal(t, map[string]bool{"Bearer token-a": true, "Bearer token-b": true}, seen, "each VU its own, by the actors' names")
 }
