@@ -49,8 +49,8 @@ type told struct {
 	Key                    string
 }
 
-// levels are how long the server takes, by iteration: the distribution is the same however the iterations are spread.
-var levels = []time.Duration{50, 150, 250, 350, 450}
+// levels are how long the server takes, in milliseconds, by iteration: the distribution is the same however the iterations are spread.
+var levels = []int{50, 150, 250, 350, 450}
 
 // listener answers queries and keeps what they said. Answers take time only where the test asks for it.
 func listener(t *testing.T, slow bool) (url string, heard func() []told) {
@@ -68,7 +68,7 @@ func listener(t *testing.T, slow bool) (url string, heard func() []told) {
 		all = append(all, op.Params)
 		mu.Unlock()
 		if slow {
-			time.Sleep(levels[op.Params.Iteration%len(levels)] * time.Millisecond)
+			time.Sleep(time.Duration(levels[op.Params.Iteration%len(levels)]) * time.Millisecond)
 		}
 		fmt.Fprint(w, `{"query_name":"told","target":{},"row_count":0,"columns":["m.slug"],"rows":[]}`)
 	}))
