@@ -35,6 +35,8 @@ type recording struct {
 	logger   logrus.FieldLogger
 	config   *recordConfig
 	summary  *summaryFacts
+	// begun says that a test has begun, and not only its init code.
+	begun    bool
 	signals  chan os.Signal
 	signaled bool
 	// seen maps the scenarios that made an operation to their executors.
@@ -116,6 +118,7 @@ func (r *recording) start() {
 	r.recorder.Start(context.Background())
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.begun = true
 	if r.config != nil && r.spare == nil {
 		r.spare = spareFiles()
 	}
@@ -150,7 +153,8 @@ func (r *recording) end(err error) {
 	spare := r.spare
 	r.spare = nil
 	signaled := r.signaled
-	wanted := r.config != nil
+	// k6 inspect and k6 archive run the init code and no test: they leave no record, nor take the place of one.
+	wanted := r.config != nil && r.begun
 	r.mu.Unlock()
 	if err != nil && !signaled {
 		r.recorder.SetEndedBy(firstLine(err.Error()))

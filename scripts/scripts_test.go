@@ -108,6 +108,7 @@ func TestEveryScriptIsInspectedAndArchivedWithAnEmptyEnvironment(t *testing.T) {
 			archive.Env = []string{}
 			out, err := archive.CombinedOutput()
 			require.NoError(t, err, string(out))
+			assert.NoDirExists(t, filepath.Join("results", name), "nothing ran, so nothing is recorded")
 		})
 	}
 }
