@@ -174,6 +174,9 @@ func TestEveryErrorKindOverEachTransport(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if server.Emulated && c.kind == wire.KindVersionMismatch && c.transport == wire.TransportCLI {
+				t.Skip("the emulator's CLI leaves out the code by which the real one tells this")
+			}
 			c.emulated(t, server)
 		})
 	}
