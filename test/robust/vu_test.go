@@ -1,7 +1,6 @@
 package robust
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -31,7 +30,6 @@ type vu struct {
 	samples   chan metrics.SampleContainer
 	state     *lib.State
 	transport *http.Transport
-	cancel    context.CancelFunc
 }
 
 // newVU makes a VU of a process of its own, in the init context.
