@@ -1,0 +1,334 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mitodl/xk6-omnigraph/analysis"
+	"github.com/mitodl/xk6-omnigraph/recorder"
+)
+
+// withExtra is the record of a run in which a script kept something for its own section.
+func withExtra(t testing.TB, extras map[string]string, cells func(rec *recorder.Recorder)) *recorder.Record {
+	t.Helper()
+	rec := recorder.New(recorder.Config{})
+	for name, text := range extras {
+		var value any
+		require.NoError(t, json.Unmarshal([]byte(text), &value), name)
+		rec.SetExtra(name, value)
+	}
+	read := rec.Cell(recorder.CellKey{Scenario: "other", Transport: "http", Op: "query", Query: "get_memory"})
+	for range 30 {
+		read.Record(5*time.Millisecond, recorder.OK)
+	}
+	if cells != nil {
+		cells(rec)
+	}
+	got, err := rec.Finish()
+	require.NoError(t, err)
+	return got
+}
+
+// said is all that a report's findings say.
+func said(d *Document) string {
+	var words []string
+	for _, f := range d.Findings {
+		words = append(words, f.Text, f.Next)
+	}
+	return strings.Join(words, "\n")
+}
+
+func listed(n int, value func(i int) float64) string {
+	values := make([]float64, n)
+	for i := range values {
+		values[i] = math.Round(value(i)*1000) / 1000
+	}
+	encoded, _ := json.Marshal(values)
+	return string(encoded)
+}
+
+func TestAnAgingStoreGivesItsScheduleOfOptimizes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // test data
+	commits := func(i int) float64 { return float64(i / 5) }
+	// 4 ms and 0.2 ms more for every commit, with little noise.
+	read := func(i int) float64 { return (4 + 0.2*commits(i)) * (1 + 0.02*rng.NormFloat64()) }
+	rec := withExtra(t, map[string]string{
+		"aging": fmt.Sprintf(`{"commits":%s,"ms":%s,"insertCommits":[],"insertMS":[],"start":0,"optimizes":true,"goal":{"sloP95":24.7,"writesPerHour":50}}`,
+			listed(500, commits), listed(500, read)),
+		"aging_optimize": `{"ms":1000,"commits":100}`,
+	}, nil)
+	d := Build(rec)
+	assert.Regexp(t, `each later point read 0\.(199|200|201) \[0\.\d+, 0\.\d+\] ms slower`, said(d))
+	// (24.7 / 1.03 - 4) / 0.2 is about 100 commits: two hours of them at 50 an hour, paid back by 1000 / (0.2 * 100) reads.
+	assert.Regexp(t, `A read p95 of 24\.7 ms is kept for (9\d\.\d|10\d)`, said(d))
+	assert.Regexp(t, `at 50 commits an hour, every (1\.9\d|2\.0\d) hours`, said(d))
+	assert.Regexp(t, `paid for itself after (49|50|51)\.\d`, said(d))
+}
+
+func TestAnAgingStoreWithoutEffectSaysSo(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 1)) //nolint:gosec // test data
+	d := Build(withExtra(t, map[string]string{
+		"aging": fmt.Sprintf(`{"commits":%s,"ms":%s,"goal":{"sloP95":50,"writesPerHour":60}}`,
+			listed(100, func(i int) float64 { return float64(i) }), listed(100, func(int) float64 { return 5 + rng.NormFloat64() })),
+	}, nil))
+	assert.Contains(t, said(d), "No detected effect of single-row commits")
+	few := Build(withExtra(t, map[string]string{"aging": `{"commits":[0,1],"ms":[4,5],"goal":{"sloP95":50,"writesPerHour":60}}`}, nil))
+	assert.Contains(t, said(few), "can't be said")
+}
+
+func TestTheSmallestBatchThatIsEnoughIsAdvised(t *testing.T) {
+	batch := func(rows int, ms float64) string {
+		return fmt.Sprintf(`{"form":"mutate","rows":%d,"ms":%s,"failed":0,"before":[4],"after":[5],"optimizes":true}`,
+			rows, listed(30, func(i int) float64 { return ms * (1 + 0.001*float64(i%5)) }))
+	}
+	// 25, 1600 and 1700 rows a second: the middle size reaches 80 % of the best.
+	d := Build(withExtra(t, map[string]string{"batch:mutate_1": batch(1, 40), "batch:mutate_64": batch(64, 40), "batch:mutate_512": batch(512, 301)}, nil))
+	assert.Contains(t, said(d), "64 rows in one mutation are written at")
+	assert.Contains(t, said(d), "64 times as many")
+	assert.Contains(t, said(d), "Put about 64 rows into one mutation")
+	same := Build(withExtra(t, map[string]string{"batch:mutate_1": batch(1, 40), "batch:mutate_2": batch(2, 80)}, nil))
+	assert.Contains(t, said(same), "No detected effect of more rows in one mutation")
+}
+
+func TestWritersThatSlowEachOtherDown(t *testing.T) {
+	writers := func(kind string, rates map[int]float64, retries uint64) func(*recorder.Recorder) {
+		return func(rec *recorder.Recorder) {
+			for n, rate := range rates {
+				c := rec.Cell(recorder.CellKey{
+					Scenario: fmt.Sprintf("%s_r1_%d", kind, n), Transport: "http", Op: "mutate", Query: "add_memory", Workers: n, Phase: "measure",
+				})
+				for range 40 {
+					c.Record(time.Duration(float64(time.Second)/rate), recorder.OK)
+					c.AddAttempts(1 + int(retries))
+				}
+			}
+		}
+	}
+	d := Build(withExtra(t, nil, func(rec *recorder.Recorder) {
+		writers("distinct", map[int]float64{1: 20, 8: 5}, 0)(rec)
+		writers("same", map[int]float64{8: 5}, 3)(rec)
+	}))
+	assert.Contains(t, said(d), "Adding writers slows the system down")
+	assert.Contains(t, said(d), "8 writers of one row")
+	assert.Contains(t, said(d), "3.00 conflicts for every commit")
+}
+
+func TestABrokenPromiseIsSaidWhateverTheVerdict(t *testing.T) {
+	extras := map[string]string{
+		"integrity:unique": `{"checked":5,"broken":5,"unknown":0,"examples":["8 rows with this key"],"rounds":5,"writers":8}`,
+		"integrity:once":   `{"checked":40,"broken":0,"unknown":2,"examples":[],"rounds":5,"writers":8}`,
+		"integrity:whole":  `{"checked":0,"broken":0,"unknown":0,"examples":[]}`,
+	}
+	rec := withExtra(t, extras, nil)
+	rec.Verdict = recorder.Invalid
+	d := Build(rec)
+	assert.Contains(t, said(d), "The server broke a promise: a key is unique")
+	assert.Contains(t, said(d), "8 rows with this key")
+	assert.Contains(t, said(d), "every acknowledged insert is there exactly once (40 checks)")
+	assert.NotContains(t, said(d), "seen whole")
+}
+
+func TestTheFloorIsTheRootMeanSquareOfItsBlocks(t *testing.T) {
+	e := rootMeanSquare([]float64{0.03, -0.04, 0, 0.05, 0})
+	require.NotNil(t, e.Value)
+	assert.InDelta(t, math.Sqrt(0.001), *e.Value, 1e-12)
+	// 0.005 / 12.833 and 0.005 / 0.831: the chi-squared quantiles of 5 degrees of freedom from a printed table.
+	require.NotNil(t, e.CI)
+	assert.InDelta(t, math.Sqrt(0.005/12.833), e.CI[0], 1e-5)
+	assert.InDelta(t, math.Sqrt(0.005/0.831), e.CI[1], 1e-4)
+	assert.Nil(t, rootMeanSquare([]float64{0.1}).CI)
+}
+
+// searchRecord is a capacity run whose p95 is as given at each rate, three times.
+func searchRecord(t *testing.T, p95 map[float64]float64, spoil func(rec *recorder.Recorder)) *recorder.Record {
+	t.Helper()
+	return withExtra(t, map[string]string{"capacity_search": `{"op":"read","query":"get_memory","sloP95":50,"vus":10,"max":1000,"estimate":100}`},
+		func(rec *recorder.Recorder) {
+			i := 0
+			for rate, ms := range p95 {
+				i++
+				for repeat := 1; repeat <= 3; repeat++ {
+					name := fmt.Sprintf("step_%03d_r%d", i, repeat)
+					c := rec.Cell(recorder.CellKey{Scenario: name, Transport: "http", Op: "query", Query: "get_memory", Rate: rate, Phase: "measure"})
+					for range 100 {
+						c.Record(time.Duration(ms*float64(time.Millisecond)), recorder.OK)
+					}
+					started, dropped := int64(100), int64(0)
+					rec.SetScenario(recorder.Scenario{Name: name, Executor: "constant-arrival-rate", Started: &started, Dropped: &dropped})
+				}
+			}
+			if spoil != nil {
+				spoil(rec)
+			}
+		})
+}
+
+func TestWhatEndsARisingLoadIsTold(t *testing.T) {
+	rising := map[float64]float64{50: 10, 100: 25, 150: 100}
+	t.Run("the server", func(t *testing.T) {
+		d := Build(searchRecord(t, rising, nil))
+		// On a logarithmic scale 50 ms lies half way from 25 ms to 100 ms.
+		assert.Contains(t, said(d), "A p95 of 50.0 ms is kept up to 125 [125, 125] reads/s (100/s kept it, 150/s did not). What ends it is the server.")
+	})
+	t.Run("policy", func(t *testing.T) {
+		d := Build(searchRecord(t, map[float64]float64{50: 10, 100: 25}, func(rec *recorder.Recorder) {
+			c := rec.Cell(recorder.CellKey{Scenario: "step_009_r1", Transport: "http", Op: "query", Query: "get_memory", Rate: 150, Phase: "measure"})
+			for range 50 {
+				c.Record(10*time.Millisecond, recorder.OK)
+				c.Record(time.Millisecond, recorder.Failed("admission_capped"))
+			}
+		}))
+		assert.Contains(t, said(d), "admission cap: a policy")
+	})
+	t.Run("the generator", func(t *testing.T) {
+		d := Build(searchRecord(t, map[float64]float64{50: 10, 100: 25}, func(rec *recorder.Recorder) {
+			rec.SetProbes([]string{"step_009_r1"})
+			c := rec.Cell(recorder.CellKey{Scenario: "step_009_r1", Transport: "http", Op: "query", Query: "get_memory", Rate: 150, Phase: "measure"})
+			for range 50 {
+				c.Record(10*time.Millisecond, recorder.OK)
+			}
+			started, dropped := int64(50), int64(50)
+			rec.SetScenario(recorder.Scenario{Name: "step_009_r1", Executor: "constant-arrival-rate", Started: &started, Dropped: &dropped})
+		}))
+		assert.Contains(t, said(d), "What ends it is the generator")
+	})
+	t.Run("nothing yet", func(t *testing.T) {
+		d := Build(searchRecord(t, map[float64]float64{50: 10, 100: 25}, nil))
+		assert.Contains(t, said(d), "Raise CAPACITY_MAX")
+	})
+	t.Run("even the lowest rate", func(t *testing.T) {
+		d := Build(searchRecord(t, map[float64]float64{50: 80, 100: 90}, nil))
+		assert.Contains(t, said(d), "Raise SLO_P95_MS")
+	})
+}
+
+func TestAPlanTakesItsServersFromACapacityRun(t *testing.T) {
+	p, err := MakePlan([]*recorder.Record{searchRecord(t, map[float64]float64{50: 10, 100: 25, 150: 100}, nil)}, PlanOptions{Rate: 300, SLOP95MS: 50})
+	require.NoError(t, err)
+	require.NotNil(t, p.Items[0].Value)
+	assert.InDelta(t, 3, *p.Items[0].Value, 0, "300/s over 125/s a server")
+}
+
+func TestIsTheOptimizeJobRunning(t *testing.T) {
+	history := func(total, waiting, system int, optimizes string) string {
+		return fmt.Sprintf(`{"now":1000000,"total":%d,"waiting":%d,"system":%d,"optimizes":[%s],"during":0,"reads":{"commits":[],"ms":[]},"expectMinutes":60,"maxCommits":100,"seconds":20}`,
+			total, waiting, system, optimizes)
+	}
+	for name, tt := range map[string]struct{ extra, want string }{
+		"nothing was written":         {history(2, 0, 2, ``), "Unknown: the history holds no commit of a user"},
+		"never, and much waits":       {history(150, 148, 2, ``), "No: 148 commits of users still to be optimized"},
+		"never, and little waits":     {history(12, 10, 2, ``), "Unknown: no optimize shows"},
+		"lately":                      {history(50, 1, 2, `{"at":999400,"users":40}`), "Yes: 1 commit of users still to be optimized, the last optimize was 10.0 minutes ago"},
+		"long ago, and some wait":     {history(50, 7, 2, `{"at":900000,"users":40}`), "No: 7 commits of users"},
+		"long ago, but nothing waits": {history(50, 0, 2, `{"at":900000,"users":40}`), "Yes"},
+		"lately, but too many wait":   {history(500, 400, 2, `{"at":999400,"users":40}`), "No: 400 commits"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Contains(t, said(Build(withExtra(t, map[string]string{"watch": tt.extra}, nil))), "Is the optimize job running? "+tt.want)
+		})
+	}
+}
+
+func TestAnOutageTellsLostWritesFromUnknownOnes(t *testing.T) {
+	text := `{"seconds":45,"sent":20,"reads":[{"seconds":3.2,"failed":31,"kinds":{"connect":31}}],"writes":[],"outcomes":{"acknowledged":{"sent":15,"there":%d,"missing":%d,"doubled":0},"refused":{"sent":4,"there":0,"missing":4,"doubled":0},"unknown":{"sent":1,"there":1,"missing":0,"doubled":0}}}`
+	kept := said(Build(withExtra(t, map[string]string{"outage": fmt.Sprintf(text, 15, 0)}, nil)))
+	assert.Contains(t, kept, "Reads were unavailable for 3.20 s, writes for no time.")
+	assert.Contains(t, kept, "Every one of 15 acknowledged inserts is there once, and none of 4 refused ones.")
+	assert.Contains(t, kept, "Of 1 insert with an unknown outcome 1 is there.")
+	lost := said(Build(withExtra(t, map[string]string{"outage": fmt.Sprintf(text, 13, 2)}, nil)))
+	assert.Contains(t, lost, "The server lost writes: 2 of 15 acknowledged inserts are not there.")
+	none := said(Build(withExtra(t, map[string]string{"outage": `{"seconds":45,"reads":[],"writes":[]}`}, nil)))
+	assert.Contains(t, none, "No outage in 45.0 s.")
+}
+
+func TestAdmissionTellsCapFromCapacity(t *testing.T) {
+	d := Build(withExtra(t, map[string]string{
+		"admission:burst":   `{"actors":1,"bursts":[{"sent":24,"admitted":16,"refused":8,"other":0,"retryAfter":60,"message":"actor in-flight count cap 16 exceeded"}]}`,
+		"admission:spread":  `{"actors":8,"bursts":[{"sent":24,"admitted":24,"refused":0,"other":0,"retryAfter":0,"message":""}]}`,
+		"admission:at_once": `{"patience":5,"deliveries":[{"clients":24,"delivered":24,"attempts":96,"seconds":1.2,"asked":60}]}`,
+		"admission:backoff": `{"patience":5,"deliveries":[{"clients":24,"delivered":24,"attempts":36,"seconds":2.2,"asked":60}]}`,
+		"admission:as_told": `{"patience":5,"deliveries":[{"clients":24,"delivered":16,"attempts":24,"seconds":1,"asked":60}]}`,
+	}, nil))
+	assert.Contains(t, said(d), "of 24 concurrent inserts of one actor 16 were admitted")
+	assert.Contains(t, said(d), "Spread over 8 actors, a burst of 24 concurrent inserts met no cap.")
+	assert.Contains(t, said(d), "fewest attempts (1.50 an insert, 2.20 s until the last)")
+	assert.Contains(t, said(d), "8 of 24 clients gave up")
+}
+
+func TestDriftIsToldFromNone(t *testing.T) {
+	soak := func(rise float64) string {
+		now := time.Unix(0, 0)
+		rec := recorder.New(recorder.Config{Now: func() time.Time { return now }})
+		rec.SetExtra("soak", map[string]any{"rate": 10.0, "duration": "1h", "optimizeEvery": 0.0})
+		c := rec.Cell(recorder.CellKey{Scenario: "soak", Transport: "http", Op: "query", Query: "get_memory", Rate: 10, Phase: "measure"})
+		rng := rand.New(rand.NewPCG(3, 1)) //nolint:gosec // test data
+		for i := range 600 {
+			now = now.Add(6 * time.Second)
+			c.Record(time.Duration((5+rise*float64(i)/600+0.2*rng.NormFloat64())*float64(time.Millisecond)), recorder.OK)
+		}
+		got, err := rec.Finish()
+		require.NoError(t, err)
+		return said(Build(got))
+	}
+	assert.Regexp(t, `Latency drifts over the run of 1h: get_memory by (2\.9|3\.0)\d`, soak(3))
+	assert.Contains(t, soak(0), "No detected drift of get_memory over 1h.")
+}
+
+func TestTenths(t *testing.T) {
+	var points []analysis.ReadAfter
+	for i := range 100 {
+		points = append(points, analysis.ReadAfter{Commits: float64(i), MS: float64(i)})
+	}
+	first, last := tenths(points)
+	assert.InDelta(t, 4, *first, 0.51)
+	assert.InDelta(t, 94, *last, 0.51)
+	first, _ = tenths(points[:40])
+	assert.Nil(t, first)
+}
+
+// FuzzExtrasFromElsewhere: a record may hold anything in its extra member; a report of it has to come out all the same.
+func FuzzExtrasFromElsewhere(f *testing.F) {
+	names := []string{
+		"aging", "aging_optimize", "batch:mutate_1", "integrity:unique", "noise:http_read", "capacity_search", "mix", "soak",
+		"watch", "admission:burst", "admission:at_once", "outage",
+	}
+	for _, text := range []string{
+		`{}`, `null`, `[]`, `{"commits":[1,2,3],"ms":[]}`, `{"rows":0,"ms":[0]}`, `{"rows":1,"form":"load","ms":[0,0]}`,
+		`{"differences":[]}`, `{"differences":[0,0]}`, `{"now":1,"optimizes":[{"at":5}],"waiting":-1}`, `{"seconds":1,"outcomes":{}}`,
+		`{"deliveries":[{"clients":0}]}`, `{"bursts":[{}]}`, `{"checked":1,"broken":1}`, `{"sloP95":1}`, `{"mix":{"a":1}}`,
+		`{"goal":{"sloP95":-1,"writesPerHour":-1},"commits":[0],"ms":[1e300]}`,
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var value any
+		if json.Unmarshal([]byte(text), &value) != nil {
+			return
+		}
+		rec := recorder.New(recorder.Config{})
+		for _, name := range names {
+			rec.SetExtra(name, value)
+		}
+		rec.Cell(recorder.CellKey{Scenario: "step_001_r1", Transport: "http", Op: "query", Rate: 5}).Record(time.Millisecond, recorder.OK)
+		rec.Cell(recorder.CellKey{Scenario: "mix", Transport: "http", Op: "query"}).Record(time.Millisecond, recorder.OK)
+		rec.Cell(recorder.CellKey{Scenario: "soak", Transport: "http", Op: "query"}).Record(time.Millisecond, recorder.OK)
+		got, err := rec.Finish()
+		require.NoError(t, err)
+		var out bytes.Buffer
+		require.NoError(t, Build(got).Markdown(&out))
+		for _, p := range Build(got).Sections {
+			for _, plot := range p.Plots {
+				plot.draw("x")
+			}
+		}
+	})
+}
