@@ -162,7 +162,7 @@ func agingFindings(fit analysis.Fragmentation, a aging, opt agingOptimize) []Fin
 		})
 	default:
 		text := fmt.Sprintf("A read p95 of %s ms is kept for %s commits after an optimize", ms(a.Goal.SLOP95), estimate(under))
-		next := fmt.Sprintf("Optimize at least every %s commits", ms(lowest(under)))
+		next := fmt.Sprintf("Optimize at least every %s commits", count(int64(lowest(under))))
 		if a.Goal.WritesPerHour > 0 {
 			hours := lowest(under) / a.Goal.WritesPerHour
 			next += fmt.Sprintf(": at %s commits an hour, every %s", count(int64(a.Goal.WritesPerHour)), span(hours))

@@ -53,6 +53,7 @@ export const options = {
   },
 };
 
+/** @type {import('k6/x/omnigraph').Retry} */
 const retry = { maxAttempts: 100, maxElapsed: '60s', baseDelay: '5ms', maxDelay: '300ms', kinds: ['conflict_stale'] };
 const http = new HTTPClient({ url: where.uri, graph: where.graph, token: where.token, timeout: '120s', retry });
 // Another connection of its own, as another client would have.
@@ -204,7 +205,7 @@ export async function own_writes(data) {
     const keys = names(data, 'own');
     await Promise.all(keys.map(async (slug) => {
       const made = await http.asyncMutate(insertRow, row(slug, data.project));
-      for (const [client, name] of [[http, 'the same client'], [other, 'another client']]) {
+      for (const { client, name } of [{ client: http, name: 'the same client' }, { client: other, name: 'another client' }]) {
         if (made.ok) {
           const res = await client.asyncQuery(pointRead, { slug });
           if (res.ok) {

@@ -72,6 +72,7 @@ export const options = {
   },
 };
 
+/** @type {import('k6/x/omnigraph').Retry} */
 const retry = { maxAttempts: 50, maxElapsed: '30s', baseDelay: '5ms', maxDelay: '300ms', kinds: ['conflict_stale'] };
 const http = new HTTPClient({ url: where.uri, graph: where.graph, token: where.token, timeout: '60s', retry });
 const cli = new CLIClient({ server: where.uri, graph: where.graph, token: where.token, bin: where.bin, store: where.store, timeout: '600s' });

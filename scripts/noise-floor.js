@@ -80,6 +80,7 @@ const block = { a: [], b: [] };
 const differences = [];
 let made = 0;
 
+/** @param {() => import('k6/x/omnigraph').Result} operation */
 function pair(operation) {
   const step = byName[exec.scenario.name];
   turns.turn(step.name, { of: step.of, workers: 1, warmup: 2 }, () => {

@@ -74,6 +74,7 @@ export const options = {
 };
 
 // The losers of a race for one row retry at once, as the server asks; the wait between grows and is random.
+/** @type {import('k6/x/omnigraph').Retry} */
 const retry = { maxAttempts: 100, maxElapsed: '100s', baseDelay: '5ms', maxDelay: '500ms', kinds: ['conflict_stale'] };
 const http = new HTTPClient({ url: where.uri, graph: where.graph, token: actorTokens(__ENV, where, size.actors), timeout: '120s', retry });
 const cli = new CLIClient({ server: where.uri, graph: where.graph, token: where.token, bin: where.bin, store: where.store, timeout: '600s' });

@@ -12,13 +12,13 @@ export function sized(env, name, presets) {
 }
 
 // described puts a scenario into the words of the run record; what it leaves out is the same for all.
-export function described(where, { state, workload, protocol }) {
+export function described(where, { state = {}, workload = {}, protocol = {} }) {
   return {
     data: { provenance: where.isRig ? 'rig' : 'given' },
-    state: state || {},
-    workload: workload || {},
+    state,
+    workload,
     environment: { backend: where.store ? 'local' : 'served', network: 'as_given', warmth: 'warm' },
-    protocol: protocol || {},
+    protocol,
   };
 }
 
