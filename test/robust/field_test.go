@@ -3,6 +3,7 @@ package robust
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mitodl/xk6-omnigraph/emulator/cli"
 	"github.com/mitodl/xk6-omnigraph/emulator/faults"
 	"github.com/mitodl/xk6-omnigraph/emulator/graph"
 	"github.com/mitodl/xk6-omnigraph/rig/rigtest"
@@ -209,24 +211,32 @@ func TestEveryGenerationGivesTheSame(t *testing.T) {
 		must(og.createBranch("side", { from: "main" }));
 		const branches = must(og.branches()).rows;
 		const gone = og.query("query q() { match { $p: Project } return { $p.slug } }", {}, { branch: "nope" });
-		const health = must(og.health());
+		const served = add.transport === "cli" ? {} : { health: must(og.health()).data.status, graphs: must(og.graphs()).rows.map((g) => g.graph) };
 		return {
 			add: [add.affectedNodes, add.affectedEdges, add.actorId], read: [read.rowCount, read.columns, read.rows],
 			nothing: [nothing.affectedNodes, nothing.affectedEdges], stored: [stored.rowCount, stored.columns],
 			loaded: [loaded.affectedNodes, loaded.affectedEdges], project: Object.keys(project).sort(),
 			commit: [Object.keys(commits[0]).sort(), commits[0].actorId, commits[0].branch, commits[0].version > commits[1].version, commits[0].parentId === commits[1].id, typeof commits[0].createdAt],
-			branches: branches.includes("side") && branches.includes("main"), gone: gone.error.kind, health: health.data.status, graphs: must(og.graphs()).rows.map((g) => g.graph),
+			branches: branches.includes("side") && branches.includes("main"), gone: gone.error.kind, ...served,
 		};
 	})()`
-	ask := func(t *testing.T, url, token string, options string) (map[string]any, *vu) {
+	ask := func(t *testing.T, class, url, token string, options string) (map[string]any, *vu) {
 		v := newVU(t)
-		v.js(`const og = new HTTPClient({ url: %q, graph: "council", token: %q%s });`, url, token, options)
+		v.js(`const og = new %s: %q, graph: "council", token: %q%s });`, class, url, token, options)
 		v.enter()
 		return v.object("%s", script), v
 	}
 	real := rigtest.Start(t)
-	want, _ := ask(t, real.URL, real.Token, "")
+	const viaHTTP, viaCLI = `HTTPClient({ url`, `CLIClient({ server`
+	want, _ := ask(t, viaHTTP, real.URL, real.Token, "")
 	require.Equal(t, []any{1.0, 0.0, "act-load"}, want["add"])
+	wantCLI := maps.Clone(want)
+	delete(wantCLI, "health")
+	delete(wantCLI, "graphs")
+	// Apart from what it lacks the CLI gives the same, on a server of its own.
+	another := rigtest.Start(t)
+	got, _ := ask(t, viaCLI, another.URL, another.Token, fmt.Sprintf(`, bin: %q`, another.Bin))
+	assert.Equal(t, wantCLI, got)
 	for _, c := range []struct {
 		name       string
 		generation graph.Generation
@@ -242,8 +252,14 @@ func TestEveryGenerationGivesTheSame(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			server := emulate(t, c.generation)
-			got, v := ask(t, server.URL, server.Token, c.options)
+			got, v := ask(t, viaHTTP, server.URL, server.Token, c.options)
 			assert.Equal(t, want, got)
+			if c.options == "" {
+				version := map[graph.Generation]string{graph.V08: "0.8", graph.V010: "0.10", graph.V013: "0.13"}[c.generation]
+				another := emulate(t, c.generation)
+				got, _ := ask(t, viaCLI, another.URL, another.Token, fmt.Sprintf(`, bin: %q, env: { %q: %q }`, emulatedCLI(t), cli.EnvAPI, version))
+				assert.Equal(t, wantCLI, got)
+			}
 			samples := v.taken()
 			assert.EqualValues(t, operations+c.requests, sum(samples, "http_reqs"))
 			assert.EqualValues(t, operations, sum(samples, "omnigraph_ops"))
