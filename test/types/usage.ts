@@ -5,6 +5,10 @@ import type { Commit, ErrorKind, OmnigraphError, Result } from 'k6/x/omnigraph';
 const http = new HTTPClient({ url: 'http://127.0.0.1:1', pool: 'shared', maxConnections: 4, retry: { maxAttempts: 2, kinds: ['conflict_stale'] } });
 const cli = new CLIClient({ server: 'http://127.0.0.1:1', store: '/tmp/x.omni', bin: 'omnigraph', args: [], env: {}, maxProcesses: 8 });
 const either = connect(undefined, { graph: 'g', token: ['a', 'b'] });
+new HTTPClient({ url: 'http://127.0.0.1:1', tokensFile: './tokens.json' });
+new CLIClient({ store: '/tmp/x.omni', tokensFile: './tokens.json' });
+// @ts-expect-error a file is read by the constructor only
+http.query('query q() {}', {}, { tokensFile: './tokens.json' });
 // @ts-expect-error an option of the other client
 new HTTPClient({ bin: 'omnigraph' });
 // @ts-expect-error an option that is not there
