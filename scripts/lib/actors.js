@@ -16,7 +16,7 @@ export function actorTokens(env, where, n) {
   return tokens.length > 0 ? tokens.slice(0, n) : undefined;
 }
 
-// read gives a file's contents. An archive holds the files that were there when it was made, and no tokens.
+// read gives a file's contents. An archive holds the files that were named when it was made, and no others.
 function read(file) {
   try {
     return open(file);
