@@ -251,7 +251,7 @@ func TestScenariosOnARig(t *testing.T) {
 		differences, _ := got.extra(t, "noise:http_read")["differences"].([]any)
 		assert.Len(t, differences, 3)
 		assert.Positive(t, got.rec.Limits.NoiseFloor)
-		assert.Contains(t, got.report, "A/A noise floor")
+		assert.Contains(t, got.report, "The same operation against itself")
 		for _, p := range got.rec.Pairs {
 			if p.Scenario == "cli_read" && p.Measured() {
 				assert.EqualValues(t, 12, p.N)
@@ -274,6 +274,7 @@ func TestScenariosOnARig(t *testing.T) {
 		assert.Contains(t, got.report, "Offered load and latency")
 	})
 	t.Run("mix changes rows of its own only", func(t *testing.T) {
+		t.Parallel() // it mostly waits
 		got := runScript(t, newRig(t), "mix", "WORKLOAD=f", "VUS=2", "DURATION=2s")
 		for _, query := range []string{"get_memory", "rmw_read", "rmw_write"} {
 			assert.Contains(t, got.report, query)
@@ -282,16 +283,19 @@ func TestScenariosOnARig(t *testing.T) {
 		assert.Equal(t, got.rec.StateBefore.Rows["node:Memory"]+100, got.rec.StateAfter.Rows["node:Memory"])
 	})
 	t.Run("mix in the open model", func(t *testing.T) {
+		t.Parallel() // it mostly waits
 		got := runScript(t, newRig(t), "mix", "MIX=read:1,scan:1", "KEYS=latest", "RATE=10", "DURATION=2s")
 		require.NotEmpty(t, got.cells(`^mix$`))
 		assert.InDelta(t, 10, *got.cells(`^mix$`)[0].Rate, 0)
 	})
 	t.Run("soak optimizes as often as it is told", func(t *testing.T) {
+		t.Parallel() // it mostly waits
 		got := runScript(t, newRig(t), "soak", "DURATION=3s", "RATE=8", "MIX=read:1", "SOAK_OPTIMIZE_EVERY=1")
 		assert.NotEmpty(t, got.rec.Events)
 		assert.Contains(t, got.report, "Latency over time")
 	})
 	t.Run("optimize-watch answers and writes nothing", func(t *testing.T) {
+		t.Parallel() // it mostly waits
 		r := rigtest.Start(t, rigtest.Rows(60), rigtest.Fragments(3), rigtest.Optimize())
 		got := runScript(t, r, "optimize-watch", "WATCH_SECONDS=2", "WATCH_EVERY=1")
 		assert.Contains(t, got.report, "Is the optimize job running? Yes")
@@ -317,9 +321,11 @@ func TestScenariosOnARig(t *testing.T) {
 		assert.Contains(t, got.report, "exponential, with jitter")
 	})
 	t.Run("outage tells lost writes from refused ones", func(t *testing.T) {
+		t.Parallel() // it mostly waits
 		outage(t, newRig(t))
 	})
 	t.Run("what writes refuses a store that is no rig", func(t *testing.T) {
+		t.Parallel() // it mostly waits
 		r := newRig(t)
 		for _, name := range []string{"fragmentation", "batch-writes", "writers", "integrity", "admission"} {
 			cmd := bounded(t, "run", "--quiet", "--no-usage-report", name+".js")
