@@ -436,7 +436,11 @@ declare module 'k6/x/omnigraph' {
     turn<T>(step: string, options: TurnOptions, fn: () => T): T;
   }
 
-  /** Lets scenarios that start together take turns: a step begins once the one before has done all its turns. */
+  /**
+   * Lets scenarios that start together take turns: a step begins once the one before has done all its turns. Steps that
+   * the test has no scenario for, as in an archive made elsewhere, are left out. Turns are counted within one process:
+   * with --execution-segment a turn throws.
+   */
   export function sequence(name: string, steps: string[]): Sequence;
 
   export interface State {

@@ -309,6 +309,11 @@ func TestTheCloudScriptsRunHere(t *testing.T) {
 		t.Run(script, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join("deploy/cloud", script)
+			inspect := exec.CommandContext(t.Context(), k6, "inspect", filepath.Join(root, path))
+			inspect.Env = []string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH")}
+			doc, err := inspect.Output()
+			require.NoError(t, err, "nothing of the environment is there when a script is inspected")
+			assert.True(t, json.Valid(doc), "%s", doc)
 			cmd := exec.CommandContext(t.Context(), k6, "run", "--quiet", "--no-usage-report", "--no-thresholds", filepath.Join(root, path))
 			cmd.Env = append(os.Environ(), "OMNIGRAPH_URI="+r.URL, "OMNIGRAPH_GRAPH="+r.Graph, "OMNIGRAPH_TOKEN="+r.Token, "VUS=1", "DURATION=1s")
 			out, err := cmd.CombinedOutput()
