@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"regexp"
 	"sync"
 
 	"go.k6.io/k6/v2/js/common"
@@ -66,6 +67,9 @@ func (t *viaCLI) do(ctx context.Context, s *httpclient.Session, op *wire.Operati
 	return c.Do(ctx, op)
 }
 
+// hostPort is what a server's address looks like when its scheme was forgotten. No store is called so.
+var hostPort = regexp.MustCompile(`^(localhost|[0-9]+(\.[0-9]+){3}|\[[0-9a-fA-F:.]+\]|[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+):[0-9]{1,5}(/|$)`)
+
 // connect makes the client that an address calls for: connect(uri, options).
 func (mi *instance) connect(call sobek.FunctionCall) sobek.Value {
 	uri := call.Argument(0)
@@ -76,6 +80,9 @@ func (mi *instance) connect(call sobek.FunctionCall) sobek.Value {
 			mi.throw(fmt.Errorf("connect: uri got %s; it takes a server's http(s):// address, a local path, or an s3:// address", describe(uri)))
 		}
 		address = text
+	}
+	if hostPort.MatchString(address) {
+		mi.throw(fmt.Errorf("connect: uri got %q; a server's address begins with http:// or https://, a path of this shape with ./", address))
 	}
 	options := call.Argument(1)
 	if address != "" && transportOf(address) == wire.TransportCLI {

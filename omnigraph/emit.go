@@ -114,6 +114,9 @@ func (inv *invocation) record() {
 		outcome = recorder.Failed(string(out.Err.Kind))
 	}
 	s.cell.Record(inv.took, outcome)
+	if out.Err != nil {
+		s.cell.NoteError(string(out.Err.Kind), out.Err.Message)
+	}
 	s.cell.AddAttempts(inv.attempts)
 	if out.Err == nil {
 		s.cell.AddRows(out.Success.RowCount)

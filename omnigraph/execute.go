@@ -23,6 +23,9 @@ func (inv *invocation) execute() {
 	} else {
 		inv.run(carrier)
 	}
+	if inv.c.transport == wire.TransportCLI && inv.out.Err != nil && inv.out.ExitCode < 0 {
+		inv.out.Err.ExitCode = -1 // no process exited by itself
+	}
 	inv.took = time.Since(inv.begin)
 	inv.finishSamples()
 }

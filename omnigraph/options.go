@@ -63,6 +63,8 @@ const (
 	defaultMaxConnections = 100
 	defaultMaxProcesses   = 64
 	defaultMaxOutput      = 64 << 20
+	// maxDurationOption is more than any operation or level of a load test takes; beyond it is a slip of the unit.
+	maxDurationOption = 24 * time.Hour
 )
 
 func defaultSettings() settings {
@@ -83,7 +85,7 @@ var optionTable = []optionSpec{
 	{Name: "snapshot", Takes: "a commit's id", HTTP: true, CLI: true, Call: true, Ops: []wire.Op{wire.OpQuery, wire.OpInvoke}, Meaning: "Reads the graph as of this commit.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setText(&s.snapshot, v) }},
 	{Name: "name", Takes: "a string", Default: "the query's own name, else the operation", Call: true, Meaning: "The value of the tags query and name, so that series stay few.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setText(&s.name, v) }},
 	{Name: "tags", Takes: "an object of strings, numbers and booleans", HTTP: true, CLI: true, Call: true, Meaning: "Further tags on every sample of the operation.", set: setTags},
-	{Name: "timeout", Takes: "milliseconds or a duration such as '30s', above 0", Default: "60s", HTTP: true, CLI: true, Call: true, Meaning: "Bounds one attempt.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setDuration(&s.timeout, v, true) }},
+	{Name: "timeout", Takes: "milliseconds or a duration such as '30s', above 0 and at most 24h", Default: "60s", HTTP: true, CLI: true, Call: true, Meaning: "Bounds one attempt.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setDuration(&s.timeout, v, true) }},
 	{Name: "throw", Takes: "true or false", Default: "false", HTTP: true, CLI: true, Call: true, Meaning: "Throws an error instead of returning a failed result.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setBool(&s.throws, v) }},
 	{Name: "retry", Takes: "an object {maxAttempts, maxElapsed, baseDelay, maxDelay, budget, kinds, indeterminate}, or false", Default: "false", HTTP: true, CLI: true, Call: true, Meaning: "Repeats failed attempts.", set: setRetry},
 	{Name: "checkParams", Takes: "true or false", Default: "true", HTTP: true, CLI: true, Call: true, Meaning: "Holds parameters against the query's own header before sending; those of a stored query, over HTTP, against the server's catalog, which is read once where the token may.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setBool(&s.checkParams, v) }},
@@ -275,7 +277,7 @@ func setDuration(to *time.Duration, v sobek.Value, positive bool) error {
 		return errWrongType
 	}
 	d, err := types.GetDurationValue(v.Export())
-	if err != nil || d < 0 || positive && d == 0 {
+	if err != nil || d < 0 || positive && d == 0 || d > maxDurationOption {
 		return errWrongType
 	}
 	*to = d

@@ -2,6 +2,7 @@ package omnigraph
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -39,6 +40,9 @@ type recording struct {
 	begun    bool
 	signals  chan os.Signal
 	signaled bool
+	// unwritable is why the record will not be written, or nil.
+	unwritable error
+	status     *lib.TestStatus
 	// seen maps the scenarios that made an operation to their executors.
 	seen sync.Map
 	// spare are descriptors that are held open until the record is written, so that it can be even where the run has
@@ -73,6 +77,9 @@ func (r *recording) attach(vu modules.VU) {
 	}
 	r.attached = true
 	r.logger = vu.InitEnv().Logger
+	if pre := vu.InitEnv().TestPreInitState; pre != nil {
+		r.status = pre.TestStatus
+	}
 	follow(vu.Events(), r)
 }
 
@@ -125,6 +132,7 @@ func (r *recording) start() {
 	if r.signals != nil {
 		return
 	}
+	r.prepareFolder()
 	ch := make(chan os.Signal, 1)
 	r.signals = ch
 	signal.Notify(ch, syscall.SIGINT, syscall.SIGTERM)
@@ -142,6 +150,29 @@ func (r *recording) start() {
 	}()
 }
 
+// prepareFolder finds out before the load whether the record can be written after it. A run whose results would be lost
+// is marked as failed at once.
+func (r *recording) prepareFolder() {
+	if r.config == nil {
+		return
+	}
+	err := os.MkdirAll(r.config.dir, 0o750)
+	if err == nil {
+		var probe *os.File
+		if probe, err = os.CreateTemp(r.config.dir, ".probe-*"); err == nil {
+			err = errors.Join(probe.Close(), os.Remove(probe.Name()))
+		}
+	}
+	if err != nil {
+		r.unwritable = fmt.Errorf("this run will leave no record: %s can't be written to: %w", r.config.dir, err)
+		r.recorder.SetPartialPath("")
+		r.logger.Error(r.unwritable.Error())
+		if r.status != nil {
+			r.status.MarkFailed()
+		}
+	}
+}
+
 // end writes the record if the script asked for one, and stops what start began.
 func (r *recording) end(err error) {
 	r.mu.Lock()
@@ -154,7 +185,7 @@ func (r *recording) end(err error) {
 	r.spare = nil
 	signaled := r.signaled
 	// k6 inspect and k6 archive run the init code and no test: they leave no record, nor take the place of one.
-	wanted := r.config != nil && r.begun
+	wanted := r.config != nil && r.begun && r.unwritable == nil
 	r.mu.Unlock()
 	if err != nil && !signaled {
 		r.recorder.SetEndedBy(firstLine(err.Error()))
@@ -164,7 +195,9 @@ func (r *recording) end(err error) {
 	}
 	if wanted {
 		if err := r.write(); err != nil {
-			r.warn(err)
+			// The partial file stays: it is all that is left.
+			r.warn(fmt.Errorf("the record could not be written, %s holds what there is: %w", r.config.path(partialFile), err))
+			r.recorder.SetPartialPath("")
 		}
 	}
 	if err := r.recorder.Close(); err != nil {

@@ -102,7 +102,10 @@ func (r *recording) finish(facts *summaryFacts, opts reportOptions, color bool) 
 	if err := report.Build(rec).Terminal(&b, report.TerminalOptions{Color: color}); err != nil {
 		return "", fmt.Errorf("terminal report: %w", err)
 	}
-	if configured {
+	switch {
+	case r.unwritable != nil:
+		fmt.Fprintf(&b, "\n%s\n", r.unwritable)
+	case configured:
 		fmt.Fprintf(&b, "\nrecord: %s, report: %s, %s\n", r.config.path(recordFile), r.config.path(markdownFile), r.config.path(htmlFile))
 	}
 	return b.String(), nil

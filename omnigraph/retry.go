@@ -69,6 +69,9 @@ func setRetry(s *settings, v sobek.Value, rt *sobek.Runtime) error {
 		default:
 			return fmt.Errorf("has the unknown member %q; it takes maxAttempts, maxElapsed, baseDelay, maxDelay, budget, kinds, indeterminate", name)
 		}
+		if err != nil && err != errWrongType { //nolint:errorlint // a sentinel of this package, never wrapped
+			return err
+		}
 		if err != nil {
 			return fmt.Errorf("has the member %s with %s; it takes %s", name, describe(value), takes)
 		}
@@ -103,7 +106,7 @@ func setKinds(to *[]wire.ErrorKind, v sobek.Value, rt *sobek.Runtime) error {
 	for i, n := range names {
 		kinds[i] = wire.ErrorKind(n)
 		if !kinds[i].Known() {
-			return errWrongType
+			return fmt.Errorf("has the member kinds with %q, which is no error kind; docs/reference.md lists them", n)
 		}
 	}
 	*to = kinds

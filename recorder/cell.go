@@ -2,6 +2,8 @@ package recorder
 
 import (
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -90,9 +92,11 @@ type Cell struct {
 
 	mu     sync.Mutex
 	errors map[string]uint64
-	raw    []rawValue // reservoir of successes
-	parts  [partCount]moments
-	whole  moments // wall time of the operations that have parts
+	// messages are the first few distinct messages of each error kind.
+	messages map[string][]string
+	raw      []rawValue // reservoir of successes
+	parts    [partCount]moments
+	whole    moments // wall time of the operations that have parts
 }
 
 // rawValue is one success: when it ended, since the start of the run, and how long it took.
@@ -137,6 +141,34 @@ func (c *Cell) Record(d time.Duration, outcome Outcome) {
 		c.errors[string(outcome)]++
 		c.mu.Unlock()
 	}
+}
+
+// maxMessages bounds the messages kept of one error kind, maxMessageBytes each of them.
+const (
+	maxMessages     = 3
+	maxMessageBytes = 400
+)
+
+// NoteError keeps a failure's message, which must hold no secret, if it is among the first few distinct ones of its
+// kind. Call it beside [Cell.Record].
+func (c *Cell) NoteError(kind, message string) {
+	if len(message) > maxMessageBytes {
+		message = strings.ToValidUTF8(message[:maxMessageBytes], "") + "…"
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.messages = addMessage(c.messages, kind, message)
+}
+
+func addMessage(messages map[string][]string, kind, message string) map[string][]string {
+	if message == "" || len(messages[kind]) >= maxMessages || slices.Contains(messages[kind], message) {
+		return messages
+	}
+	if messages == nil {
+		messages = map[string][]string{}
+	}
+	messages[kind] = append(messages[kind], message)
+	return messages
 }
 
 // keep adds a success to the reservoir (Vitter's algorithm R): each of the n values so far is in it with the same

@@ -163,6 +163,7 @@ func (c *Cell) record(repetition string) (CellRecord, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	cr.Errors = maps.Clone(c.errors)
+	cr.Messages = maps.Clone(c.messages)
 	if len(c.raw) > 0 && k.Phase != PhaseWarmup {
 		rows := RawRows{Repetition: repetition, Of: cr.N}
 		for _, v := range c.raw {

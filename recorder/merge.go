@@ -200,6 +200,9 @@ func (m *merger) addCell(c CellRecord, shift float64) error {
 	have.Over += c.Over
 	for kind, n := range c.Errors {
 		have.Errors[kind] += n
+		for _, message := range c.Messages[kind] {
+			have.Messages = addMessage(have.Messages, kind, message)
+		}
 	}
 	for _, rows := range c.Raw {
 		rows.AtS = shifted(rows.AtS, shift)

@@ -182,6 +182,8 @@ type CellRecord struct {
 	Failed   uint64            `json:"failed"`
 	Canceled uint64            `json:"canceled"`
 	Errors   map[string]uint64 `json:"errors"`
+	// Messages are the first few distinct messages of each error kind.
+	Messages map[string][]string `json:"messages,omitempty"`
 
 	P50   *float64  `json:"p50_ms"`
 	P50CI *Interval `json:"p50_ci_ms"`

@@ -282,7 +282,10 @@ func (g *group) notes() []string {
 			}
 		}
 	}
-	out := make([]string, 0, len(order))
+	out := make([]string, 0, len(order)+1)
+	if len(g.pairNames()) > 0 {
+		out = append(out, "Operations/s: both variants take turns, so their rates are alike and add up; they say nothing about what either could do alone.")
+	}
 	for _, note := range order {
 		out = append(out, fmt.Sprintf("%s: %s.", strings.Join(where[note], ", "), note))
 	}
@@ -347,6 +350,19 @@ func knownCount(n *int64) string {
 	return count(*n)
 }
 
+// firstMessage is one message on one line, cut to what a table can hold.
+func firstMessage(messages []string) string {
+	if len(messages) == 0 {
+		return ""
+	}
+	const limit = 100
+	line := strings.Join(strings.Fields(messages[0]), " ")
+	if runes := []rune(line); len(runes) > limit {
+		line = string(runes[:limit-1]) + "…"
+	}
+	return line
+}
+
 // retryTable shows what retries cost the server: the attempts that each operation became.
 func retryTable(groups []*group) Table {
 	t := Table{Caption: "Retries", Header: []string{"operation", "transport", "operations", "attempts", "attempts per operation"}}
@@ -368,13 +384,13 @@ func retryTable(groups []*group) Table {
 }
 
 func errorSection(groups []*group) []Section {
-	t := Table{Caption: "Failed operations by kind", Header: []string{"operation", "transport", "kind", "n"}}
+	t := Table{Caption: "Failed operations by kind", Header: []string{"operation", "transport", "kind", "n", "for example"}}
 	for _, g := range groups {
 		for _, l := range g.levels {
 			for _, c := range g.cells[l] {
 				for _, kind := range slices.Sorted(maps.Keys(c.Errors)) {
 					t.Rows = append(t.Rows, []string{
-						strings.TrimSpace(g.title() + ", " + l.String()), laneOf(c).String(), kind, count(c.Errors[kind]),
+						strings.TrimSpace(g.title() + ", " + l.String()), laneOf(c).String(), kind, count(c.Errors[kind]), firstMessage(c.Messages[kind]),
 					})
 				}
 			}

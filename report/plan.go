@@ -91,6 +91,8 @@ type readCell struct {
 	cell *recorder.CellRecord
 	p95  float64
 	met  bool // the objective
+	// alone: nothing else was measured at the same time, so its operations per second are what its workers could do.
+	alone bool
 }
 
 // bestRead is the cell with the highest throughput whose p95 meets the objective; if none does, the fastest one.
@@ -110,10 +112,11 @@ func bestRead(records []*recorder.Record, opts PlanOptions) *readCell {
 			if !isRead(c, transport) || c.Query != query || c.P95 == nil || c.OpsPerS == nil || fragmentedName.MatchString(c.Scenario) {
 				continue
 			}
-			r := &readCell{cell: c, p95: *c.P95, met: *c.P95 <= opts.SLOP95MS}
+			r := &readCell{cell: c, p95: *c.P95, met: *c.P95 <= opts.SLOP95MS, alone: ranAlone(rec, c)}
 			switch {
-			case best == nil, r.met && !best.met:
+			case best == nil, r.met && !best.met, r.met == best.met && r.alone && !best.alone:
 				best = r
+			case best.alone && !r.alone:
 			case r.met == best.met && r.met && *c.OpsPerS > *best.cell.OpsPerS:
 				best = r
 			case r.met == best.met && !r.met && r.p95 < best.p95:
@@ -122,6 +125,20 @@ func bestRead(records []*recorder.Record, opts PlanOptions) *readCell {
 		}
 	}
 	return best
+}
+
+// ranAlone tells whether a cell's workers did nothing else: not in turns with another variant, and not in a mix.
+func ranAlone(rec *recorder.Record, c *recorder.CellRecord) bool {
+	if c.Variant != "" {
+		return false
+	}
+	for i := range rec.Cells {
+		other := &rec.Cells[i]
+		if other != c && other.Scenario == c.Scenario && other.Measured() && other.N+other.Failed > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 func isRead(c *recorder.CellRecord, transport string) bool {
@@ -178,6 +195,10 @@ func instances(records []*recorder.Record, read *readCell, opts PlanOptions) Pla
 	}
 	if !read.met {
 		item.Basis = fmt.Sprintf("not known: the best measured p95 is %s ms, above the objective; optimize the store first", ms(read.p95))
+		return item
+	}
+	if !read.alone {
+		item.Basis = fmt.Sprintf("not known: %s took turns with other operations, so its operations/s say nothing about what one server stands; run scripts/capacity.js", read.cell.Label())
 		return item
 	}
 	v := math.Ceil(opts.Rate / *read.cell.OpsPerS)

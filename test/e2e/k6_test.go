@@ -366,3 +366,12 @@ func TestWithoutOmnigraphTheRigSaysWhereItLooked(t *testing.T) {
 		assert.Contains(t, string(out), word)
 	}
 }
+
+func TestARunWhoseRecordCantBeWrittenFailsAndSaysSo(t *testing.T) {
+	t.Parallel()
+	script := strings.Replace(recordedScript, "record({ name: 'e2e' })", "record({ name: 'e2e', dir: 'script.js/results' })", 1)
+	r := start(t, script, "DURATION=1s", "URL="+countingServer(t).URL)
+	assert.Equal(t, 110, r.exit(), r.output.String())
+	assert.Contains(t, r.output.String(), "will leave no record")
+	assert.NotContains(t, r.output.String(), "\nrecord: ")
+}
