@@ -74,14 +74,17 @@ func bannerOf(rec *recorder.Record) string {
 
 // meaningOf puts the verdict into a sentence.
 func meaningOf(rec *recorder.Record) string {
-	ratiosOnly := rec.Verdict == recorder.Directional
+	ratios, worse := false, false
 	for _, r := range rec.Reasons {
 		switch recorder.ClassOf(r.Code) {
 		case recorder.ClassDirectional, recorder.ClassInvalid:
-			ratiosOnly = false
-		case recorder.ClassRatios, recorder.ClassNamed:
+			worse = true
+		case recorder.ClassRatios:
+			ratios = true
+		case recorder.ClassNamed:
 		}
 	}
+	ratiosOnly := rec.Verdict == recorder.Directional && ratios && !worse
 	switch {
 	case rec.Verdict == recorder.Valid:
 		return "Valid: the figures below can be quoted, with their intervals."
