@@ -119,6 +119,9 @@ func (inv *invocation) record() {
 	}
 	s.cell.AddAttempts(inv.attempts)
 	if out.Err == nil {
+		if inv.op.Op == wire.OpVersion {
+			inv.c.mi.root.recording.sawCLI(out.Success.Doc)
+		}
 		s.cell.AddRows(out.Success.RowCount)
 		s.cell.AddAffected(out.Success.AffectedNodes, out.Success.AffectedEdges)
 		s.cell.RecordParts(inv.took, inv.parts())

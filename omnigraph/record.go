@@ -283,6 +283,13 @@ func (r *recording) sawServer(version string) {
 	}
 }
 
+// sawCLI notes the CLI's version, as `omnigraph --version` prints it.
+func (r *recording) sawCLI(version string) {
+	r.cliSeen.Do(func() {
+		r.recorder.SetSystem(recorder.System{CLI: strings.TrimSpace(strings.TrimPrefix(version, "omnigraph"))})
+	})
+}
+
 // countDataFiles counts the data files below a local store: the number of fragments that reads have to visit. It is
 // nil for a store that can't be read from here.
 func countDataFiles(store string) *int64 {

@@ -167,11 +167,31 @@ func spike(t *testing.T, m *costmodel.Model) map[string]float64 {
 	return cells
 }
 
+// typicalSpike is the median of several spikes, cell by cell: which of two writers that wake at the same instant goes
+// first is the scheduler's choice, also in fake time, and a queue remembers it.
+func typicalSpike(t *testing.T, m *costmodel.Model) map[string]float64 {
+	t.Helper()
+	const runs = 7
+	all := map[string][]float64{}
+	for range runs {
+		for name, v := range spike(t, m) {
+			all[name] = append(all[name], v)
+		}
+	}
+	typical := map[string]float64{}
+	for name, values := range all {
+		require.Len(t, values, runs, name)
+		slices.Sort(values)
+		typical[name] = values[runs/2]
+	}
+	return typical
+}
+
 func TestSpikeProfileMeetsEveryPublishedMedian(t *testing.T) {
 	t.Parallel()
 	m, err := costmodel.Load("spike")
 	require.NoError(t, err)
-	cells := spike(t, m)
+	cells := typicalSpike(t, m)
 	documented := documentedResiduals(t)
 	for _, name := range slices.Sorted(maps.Keys(published)) {
 		residual := 100 * (cells[name]/published[name] - 1)

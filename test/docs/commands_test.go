@@ -185,7 +185,7 @@ func TestEveryCommandInTheDocumentationRuns(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
 			for _, m := range recordPath.FindAllStringSubmatch(script, -1) {
-				names := []string{m[1]}
+				names := strings.Split(strings.Trim(m[1], "{}"), ",")
 				if m[1] == "*" {
 					names = []string{"first", "second"}
 				}
@@ -209,7 +209,7 @@ func TestEveryCommandInTheDocumentationRuns(t *testing.T) {
 	}
 }
 
-var recordPath = regexp.MustCompile(`results/([a-z]+|\*)/record\.json`)
+var recordPath = regexp.MustCompile(`results/([a-z-]+|\{[a-z,-]+\}|\*)/record\.json`)
 
 // stopRigs ends the servers that a block has left running: their rigs have a server.json.
 func stopRigs(t *testing.T, dir string) {
