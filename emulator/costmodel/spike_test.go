@@ -171,7 +171,7 @@ func spike(t *testing.T, m *costmodel.Model) map[string]float64 {
 // first, which is the scheduler's choice, and the model draws what each commit takes.
 func variation(cell string) float64 {
 	if strings.HasPrefix(cell, "insert/") && !strings.HasSuffix(cell, "/1") {
-		return 12
+		return 7
 	}
 	return 1.5
 }
