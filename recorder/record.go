@@ -143,7 +143,7 @@ type Limits struct {
 	GCShare       float64 `json:"gc_share"`          //
 	MachineCPU    float64 `json:"machine_cpu_share"` // above: shared_machine
 	ErrorShare    float64 `json:"error_share"`       // failed operations of a cell
-	NoiseFloor    float64 `json:"noise_floor"`       // relative; 0 if no A/A was run in this session
+	NoiseFloor    float64 `json:"noise_floor"`       // relative; 0 if no A/A run came with it
 	Margin        float64 `json:"margin"`            // relative; an effect counts above floor + margin
 	Resamples     int     `json:"resamples"`
 	Seed          uint64  `json:"seed"`

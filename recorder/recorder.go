@@ -363,7 +363,7 @@ func (r *Recorder) SetMaxProcessesChosen() {
 	r.meta.maxProcessesSet = true
 }
 
-// SetNoiseFloor sets the relative A/A noise floor found in this session, such as 0.02.
+// SetNoiseFloor sets the relative A/A noise floor that an A/A run found, such as 0.02.
 func (r *Recorder) SetNoiseFloor(share float64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -60,7 +60,7 @@ func noiseAnswer(rec *recorder.Record, groups []*group) answer {
 			strings.Join(words, ", "), percent(rec.Limits.Margin)),
 	}
 	if rec.Limits.NoiseFloor > 0 {
-		f.Next = fmt.Sprintf("Give the other scenarios of this session NOISE_FLOOR=%.3f.", rec.Limits.NoiseFloor)
+		f.Next = fmt.Sprintf("Give the other scenarios of the day NOISE_FLOOR=%.3f.", rec.Limits.NoiseFloor)
 	}
 	out := answer{findings: []Finding{f}, sections: []Section{{Title: "Noise floor", Tables: []Table{t}, Notes: []string{
 		"The floor is the root mean square of the blocks' differences; its interval takes them as normal around 0.",
