@@ -17,13 +17,13 @@ import (
 func sampleArchive(tb testing.TB) *lib.Archive {
 	tb.Helper()
 	files := fsext.NewMemMapFs()
-	for name, content := range map[string]string{"/work/script.js": "main", "/work/lib/a.js": "a", "/data.csv": "1,2"} {
+	for name, content := range map[string]string{"/home/me/script.js": "main", "/home/me/lib/a.js": "a", "/data.csv": "1,2"} {
 		require.NoError(tb, fsext.WriteFile(files, name, []byte(content), 0o600))
 	}
 	a := New("2.2.0")
 	a.Options = lib.Options{VUs: null.IntFrom(3), RunTags: map[string]string{"a": "b"}}
-	a.FilenameURL = &url.URL{Scheme: "file", Path: "/work/script.js"}
-	a.PwdURL = &url.URL{Scheme: "file", Path: "/work/"}
+	a.FilenameURL = &url.URL{Scheme: "file", Path: "/home/me/script.js"}
+	a.PwdURL = &url.URL{Scheme: "file", Path: "/home/me/"}
 	a.Data = []byte("main")
 	a.Env = map[string]string{"X": "1"}
 	a.Filesystems = map[string]fsext.Fs{"file": files}
@@ -45,20 +45,20 @@ func TestArchiveHoldsWhatTheScriptNeeds(t *testing.T) {
 		}
 		entries[header.Name] = header
 	}
-	require.Contains(t, entries, "file/work/script.js")
-	assert.EqualValues(t, tar.TypeLink, entries["file/work/script.js"].Typeflag)
-	assert.Equal(t, "data", entries["file/work/script.js"].Linkname)
+	require.Contains(t, entries, "file/home/me/script.js")
+	assert.EqualValues(t, tar.TypeLink, entries["file/home/me/script.js"].Typeflag)
+	assert.Equal(t, "data", entries["file/home/me/script.js"].Linkname)
 	assert.Contains(t, entries, "metadata.json")
 	assert.Contains(t, entries, "file/data.csv")
 
 	a, err := Read(&b)
 	require.NoError(t, err)
 	assert.Equal(t, "main", string(a.Data))
-	assert.Equal(t, "file:///work/script.js", a.FilenameURL.String())
-	assert.Equal(t, "file:///work/", a.PwdURL.String())
+	assert.Equal(t, "file:///home/me/script.js", a.FilenameURL.String())
+	assert.Equal(t, "file:///home/me/", a.PwdURL.String())
 	assert.EqualValues(t, 3, a.Options.VUs.Int64)
 	assert.Equal(t, map[string]string{"X": "1"}, a.Env)
-	for name, want := range map[string]string{"/work/script.js": "main", "/work/lib/a.js": "a", "/data.csv": "1,2"} {
+	for name, want := range map[string]string{"/home/me/script.js": "main", "/home/me/lib/a.js": "a", "/data.csv": "1,2"} {
 		got, err := fsext.ReadFile(a.Filesystems["file"], name)
 		require.NoError(t, err)
 		assert.Equal(t, want, string(got))

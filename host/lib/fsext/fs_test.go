@@ -9,7 +9,7 @@ import (
 
 func TestPaths(t *testing.T) {
 	t.Parallel()
-	assert.Equal(t, "/root/a", Abs("/root", "a"))
+	assert.Equal(t, "/base/a", Abs("/base", "a"))
 	assert.Equal(t, "/a", Abs("/root", "/a"))
 	assert.Equal(t, "/a", Abs("/root", "/b/../a"))
 	assert.Equal(t, "/root", Abs("/root", ""))
