@@ -115,8 +115,8 @@ func (c *comparison) run(position int, outer *variantScope) (sobek.Value, error)
 		if err != nil {
 			return nil, err
 		}
-		if promise := asPromise(value); promise != nil {
-			return c.after(promise, value, position, outer)
+		if asPromise(value) != nil {
+			return c.after(value, position, outer)
 		}
 		if err := c.scopes[i].close(); err != nil {
 			return nil, err
@@ -135,7 +135,7 @@ func asPromise(v sobek.Value) *sobek.Promise {
 }
 
 // after goes on once a callback's promise is settled.
-func (c *comparison) after(_ *sobek.Promise, value sobek.Value, position int, outer *variantScope) (sobek.Value, error) {
+func (c *comparison) after(value sobek.Value, position int, outer *variantScope) (sobek.Value, error) {
 	rt := c.mi.vu.Runtime()
 	object, _ := value.(*sobek.Object)
 	then, ok := sobek.AssertFunction(object.Get("then"))

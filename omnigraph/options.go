@@ -31,7 +31,6 @@ type optionSpec struct {
 // settings are the options in force for a client or one call.
 type settings struct {
 	url, server, store, bin, home string
-	urlGiven                      bool
 	graph                         string
 	tokens                        []string
 	tokensFile                    string
@@ -180,9 +179,6 @@ func (s *settings) apply(rt *sobek.Runtime, sc scope, v sobek.Value) error {
 				e.reason = err.Error()
 			}
 			return e
-		}
-		if name == "url" {
-			s.urlGiven = true
 		}
 	}
 	return nil

@@ -14,11 +14,8 @@ import (
 type summaryFacts struct {
 	dropped    map[string]int64 // by scenario, "" for all
 	iterations map[string]int64
-	thresholds []crossedThreshold
 	text       string
 }
-
-type crossedThreshold struct{ metric, expression string }
 
 // readSummary reads handleSummary's data.
 func readSummary(data gjson.Result) (*summaryFacts, error) {
@@ -36,12 +33,6 @@ func readSummary(data gjson.Result) (*summaryFacts, error) {
 		case "iterations":
 			f.iterations[scenario] = count
 		}
-		metric.Get("thresholds").ForEach(func(expression, result gjson.Result) bool {
-			if ok := result.Get("ok"); ok.Exists() && !ok.Bool() {
-				f.thresholds = append(f.thresholds, crossedThreshold{name.String(), expression.String()})
-			}
-			return true
-		})
 		return true
 	})
 	f.text = metricsText(list, data.Get("options.summaryTrendStats").Array())

@@ -20,7 +20,7 @@ func signalGroup(pid int, sig os.Signal) {
 // leads tells whether a child with these attributes leads a process group of its own.
 func leads(attr *syscall.SysProcAttr) bool { return attr != nil && (attr.Setpgid || attr.Setsid) }
 
-// detached takes a child out of this session, so that a closing terminal doesn't end it.
+// detached takes a child out of the terminal's session, so that a closing terminal doesn't end it.
 func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 // onTerminal tells whether this process's group is the one that the terminal's Ctrl-C goes to.
