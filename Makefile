@@ -110,6 +110,7 @@ tidy: ## Make go.mod and go.sum match the sources, without asking for k6
 docs: ## Write the generated parts of docs/ and index.d.ts
 	@$(GO) test ./omnigraph -run TestTheReferenceIsWhatTheTablesSay -update
 	@$(GO) test ./omnigraph -run TestTheDashboardsKnowTheMetrics -update
+	@$(GO) test ./test/docs -run ErrorKind -update
 	@$(MAKE) --no-print-directory dashboards
 
 .PHONY: dashboards

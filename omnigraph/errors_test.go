@@ -78,6 +78,7 @@ func TestEveryHTTPFailureHasItsKind(t *testing.T) {
 		{name: "gateway timeout", handler: answer(504, ``), write: true, kind: "unavailable", status: 504, unknown: true, retry: true},
 		{name: "needs repair", handler: answer(500, `{"error":"storage: table node:Memory is ahead of manifest","code":"internal"}`), write: true, kind: "needs_repair", status: 500, unknown: true},
 		{name: "quarantined", handler: answer(500, `{"error":"occ recovery sidecar 7: manifest delta differs","code":"internal"}`), write: true, kind: "store_quarantined", status: 500, unknown: true},
+		{name: "a crash's leftovers, cleared away by another write", handler: answer(500, `{"error":"storage read failed for '/d/council.omni/__recovery/01M8.json': Object at location /d/council.omni/__recovery/01M8.json not found: No such file or directory (os error 2)","code":"internal"}`), write: true, kind: "recovery_required", status: 500, unknown: true, retry: true},
 		{name: "user's words decide nothing", handler: answer(500, `{"error":"could not read 'ahead of manifest' and \"occ recovery sidecar\"","code":"internal"}`), kind: "internal", status: 500},
 		{name: "api version", handler: answer(400, `{"error":"x","code":"api_contract_mismatch"}`), kind: "version_mismatch", status: 400},
 		{name: "internal", handler: answer(500, `{"error":"boom","code":"internal"}`), write: true, kind: "internal", status: 500, unknown: true},

@@ -24,6 +24,8 @@ var storeWords = []words{
 	{begins(`api_contract_mismatch\b`), KindVersionMismatch},
 	{begins(`(?:storage: )?(?:storage|internal schema|disk format|schema) version mismatch\b`), KindVersionMismatch},
 	{begins(`recovery[_ ]required\b`), KindRecoveryRequired},
+	// A write met the leftovers of a crash while another write cleared them away.
+	{begins(`storage read failed for '[^'\n]*/__recovery/[^'/\n]+\.json'`), KindRecoveryRequired},
 	{begins(`graph_unavailable\b`), KindGraphUnavailable},
 	{begins(`graph '[^']*' is (?:not available|unavailable|starting|recovering)\b`), KindGraphUnavailable},
 	{begins(`storage: Not found: `), KindNotFound},
@@ -77,8 +79,10 @@ var reportWords = []words{
 	// The CLI got an answer that is not omnigraph's, or only a part of one.
 	{begins(`error decoding response body`), KindProtocol},
 	{begins("(?:expected value|expected ident|EOF while parsing a (?:value|string|object|list)|trailing characters|key must be a string|missing field `[A-Za-z_]+`|invalid type: [^\n]{0,200}) at line \\d+ column \\d+"), KindProtocol},
-	// What is left of the storage layer's words is the server's 500.
+	// What is left of the storage layer's words is the server's 500: an operation that failed on an object of the store,
+	// as when a restart meets what a crash left, or any other error of it.
 	{begins(`storage: `), KindInternal},
+	{begins(`storage [a-z_]+ failed for '`), KindInternal},
 }
 
 // usageWords are for exit code 2: the arguments were refused and nothing was done.

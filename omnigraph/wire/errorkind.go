@@ -62,7 +62,7 @@ var kindTable = []KindTraits{
 	{Kind: KindPreconditionFailed, HTTP: "412", CLI: "exit 4, `precondition failed`", Meaning: "The branch's head is not the commit that the conditional mutation named."},
 	{Kind: KindAdmissionCapped, Retryable: true, HTTP: "429", CLI: "exit 75, `actor in-flight … cap … exceeded`", Meaning: "The actor has too many mutations in flight: a policy of the server, not its capacity."},
 	{Kind: KindResourceLimit, HTTP: "413, 507", CLI: "`… length limit exceeded`", Meaning: "The request is larger than the server takes."},
-	{Kind: KindRecoveryRequired, Retryable: true, Unknown: true, HTTP: "503 with recovery_required", CLI: "`recovery required`", Meaning: "The server has to recover an interrupted write first; whether this write was done is unknown."},
+	{Kind: KindRecoveryRequired, Retryable: true, Unknown: true, HTTP: "503 with recovery_required; 500 `storage read failed for '…/__recovery/…'`", CLI: "`recovery required`, `storage read failed for '…/__recovery/…'`", Meaning: "The server has to recover an interrupted write first; whether this write was done is unknown."},
 	{Kind: KindNeedsRepair, Unknown: true, HTTP: "5xx or 409 `… ahead of manifest`", CLI: "the same words", Meaning: "The store's head is ahead of its manifest: run `omnigraph repair`."},
 	{Kind: KindStoreQuarantined, Unknown: true, HTTP: "5xx or 409 `occ recovery sidecar …`", CLI: "the same words", Meaning: "The server took the store out of service: an operator has to look at it."},
 	{Kind: KindVersionMismatch, HTTP: "400 with api_contract_mismatch; 5xx `storage version mismatch`", CLI: "the same code or words", Meaning: "Client, server or store are of versions that don't fit."},
@@ -77,7 +77,7 @@ var kindTable = []KindTraits{
 	{Kind: KindCLISignal, Unknown: true, HTTP: "-", CLI: "death by signal", Meaning: "The CLI was killed by a signal that this client did not send."},
 	{Kind: KindOutputLimit, Unknown: true, HTTP: "-", CLI: "more output than maxOutputBytes", Meaning: "The CLI printed too much and was killed."},
 	{Kind: KindUnsupported, HTTP: "404 or 405 with an empty body, 501", CLI: "before anything is started; exit 2 `unexpected argument`, `unrecognized subcommand`; `server returned 404 Not Found: ` without a body", Meaning: "This transport or this server does not have the operation; the message names who has."},
-	{Kind: KindInternal, Unknown: true, HTTP: "500, other 5xx", CLI: "`server returned 500 …`, `storage: …`", Meaning: "The server failed; whether a write was done is unknown."},
+	{Kind: KindInternal, Unknown: true, HTTP: "500, other 5xx", CLI: "`server returned 500 …`, `storage: …`, `storage … failed for '…'`", Meaning: "The server failed; whether a write was done is unknown."},
 }
 
 var kindIndex = func() map[ErrorKind]*KindTraits {
