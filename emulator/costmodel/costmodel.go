@@ -66,8 +66,8 @@ type Model struct {
 	CommitMS float64 `json:"commit_ms"`
 	// CommitPerCommitMS is added for each commit since the last optimize.
 	CommitPerCommitMS float64 `json:"commit_per_commit_ms"`
-	// CommitContentionMS is added by the number of writers in flight; between the points it is interpolated,
-	// beyond the last it grows on as before.
+	// CommitContentionMS is added by the number of writers in flight when a commit gets the lock, CLI processes
+	// that start among them; between the points it is interpolated, beyond the last it grows on as before.
 	CommitContentionMS []Point `json:"commit_contention_ms"`
 	// CommitSpread is the share by which commits differ from each other, up and down. Without it a closed loop
 	// of few writers falls into step with itself, and its medians jump.

@@ -58,6 +58,9 @@ type Graph struct {
 	Store   *graph.Graph
 	Policy  policy.Set
 	Queries map[string]*cluster.StoredQuery
+
+	// starting counts the writes of CLI processes that the cost model still holds up before they queue.
+	starting atomic.Int64
 }
 
 // Server answers omnigraph's HTTP API. It is an http.Handler.
@@ -458,7 +461,7 @@ func (r *request) write(branch string) graph.Write {
 	w := graph.Write{Branch: branch, Actor: r.actor}
 	if m := r.s.opts.Cost; m != nil {
 		w.Hold = func(ctx context.Context, c graph.Cost, writers int) error {
-			cost := work(c, int64(writers-1))
+			cost := work(c, int64(writers-1)+r.graph.starting.Load())
 			cost.Draw = costmodel.Draw(r.s.draws.Add(1))
 			return until(ctx, time.Now().Add(m.Commit(cost)))
 		}
@@ -472,8 +475,10 @@ func (r *request) payStart(branch string) error {
 	if m == nil || !r.cli() {
 		return nil
 	}
+	others := int64(r.graph.Store.Writers()) + r.graph.starting.Add(1) - 1
+	defer r.graph.starting.Add(-1)
 	c := r.graph.Store.StateCost(branch)
-	return until(r.Context(), r.start.Add(m.BeforeCommit(work(c, int64(r.graph.Store.Writers())))))
+	return until(r.Context(), r.start.Add(m.BeforeCommit(work(c, others))))
 }
 
 // fail answers an error.
