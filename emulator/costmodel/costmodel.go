@@ -3,15 +3,12 @@
 package costmodel
 
 import (
-	"bytes"
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 )
 
@@ -86,41 +83,10 @@ type Model struct {
 
 // Point is one point of a piecewise linear function.
 type Point struct {
-	N  int     `json:"n"`
+	// N is a number of writers, from 1 on.
+	N int `json:"n"`
+	// MS is the cost there.
 	MS float64 `json:"ms"`
-}
-
-//go:embed spike.json
-var spikeProfile []byte
-
-// None is the name of the profile that costs nothing.
-const None = "none"
-
-// Load returns the profile called none (nil), spike, or the one in a file.
-func Load(name string) (*Model, error) {
-	var text []byte
-	switch name {
-	case "", None:
-		return nil, nil
-	case "spike":
-		text = spikeProfile
-	default:
-		var err error
-		if text, err = os.ReadFile(name); err != nil { //nolint:gosec // the user names the file
-			return nil, fmt.Errorf("cost model: want none, spike or a file: %w", err)
-		}
-	}
-	return parse(name, text)
-}
-
-func parse(name string, text []byte) (*Model, error) {
-	m := &Model{}
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(m); err != nil {
-		return nil, fmt.Errorf("cost model %s: %w", name, err)
-	}
-	return m, m.check(name)
 }
 
 // leftName is the file by which a server tells whoever works on its stores directly what that costs.
@@ -149,7 +115,7 @@ func Leave(dir string, m *Model) error {
 // Left reads the model that a server left in a store's directory; nil if none did.
 func Left(dir string) (*Model, error) {
 	path := filepath.Join(dir, leftName)
-	text, err := os.ReadFile(path) //nolint:gosec // beside the store that the user names
+	text, err := os.ReadFile(path) // #nosec G304 -- beside the store that the user names
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
@@ -159,28 +125,13 @@ func Left(dir string) (*Model, error) {
 	return parse(path, text)
 }
 
-func (m *Model) check(name string) error {
-	if m.Name == "" {
-		return fmt.Errorf("cost model %s: give it a name", name)
+// ms turns milliseconds into a duration; what no duration holds is the longest one.
+func ms(v float64) time.Duration {
+	if ns := v * float64(time.Millisecond); ns < math.MaxInt64 {
+		return time.Duration(ns)
 	}
-	for _, v := range []float64{
-		m.ReadMS, m.ReadPerFragmentMS, m.ReadPerRowMS, m.ReadPerCommitMS, m.ReadContention, m.CommitMS, m.CommitPerCommitMS,
-		m.CommitSpread, m.CLIStartMS, m.CLIPerCommitMS, m.CLISlowdown, m.OptimizeMS, m.OptimizePerFragmentMS,
-	} {
-		if v < 0 {
-			return fmt.Errorf("cost model %s: a cost is negative", name)
-		}
-	}
-	if m.CommitSpread > 1 {
-		return fmt.Errorf("cost model %s: commit_spread is %g, want at most 1", name, m.CommitSpread)
-	}
-	if !slices.IsSortedFunc(m.CommitContentionMS, func(a, b Point) int { return a.N - b.N }) {
-		return fmt.Errorf("cost model %s: the points of commit_contention_ms must ascend", name)
-	}
-	return nil
+	return math.MaxInt64
 }
-
-func ms(v float64) time.Duration { return time.Duration(v * float64(time.Millisecond)) }
 
 func (m *Model) readAlone(w Work) float64 {
 	return m.ReadMS + m.ReadPerFragmentMS*float64(max(w.Fragments-1, 0)) + m.ReadPerRowMS*float64(w.Rows) +
@@ -224,7 +175,8 @@ func (m *Model) contention(others int) float64 {
 		i++
 	}
 	a, b := p[i-1], p[i]
-	return a.MS + (b.MS-a.MS)*float64(n-a.N)/float64(b.N-a.N)
+	// Beyond the last point a falling line must not end below nothing.
+	return max(a.MS+(b.MS-a.MS)*float64(n-a.N)/float64(b.N-a.N), 0)
 }
 
 // Start is what the CLI takes before it sends its request, beyond the bare start of a process, for a history of
