@@ -32,6 +32,7 @@ func Build(rec *recorder.Record) *Document {
 			floor = g
 		}
 	}
+	d.Sections = append(d.Sections, own.seenSection(rec)...)
 	d.Sections = append(d.Sections, own.sections...)
 	if s := fragmentationSection(others); s != nil {
 		d.Sections = append(d.Sections, *s)

@@ -10,8 +10,8 @@ import (
 // answer is what one of the shipped scenarios says in its own words about what it was made to find out.
 type answer struct {
 	findings []Finding
-	// observed are findings about what the server did, such as a row that is there twice. They are facts, and stay
-	// whatever the verdict on the figures is.
+	// observed are findings about what the server was seen to do, such as a row that is there twice. An invalid run has
+	// no findings: there they are told in a section of their own, without an advice (seenSection).
 	observed []Finding
 	sections []Section
 	// claims are the groups that the sections show already.
@@ -48,9 +48,24 @@ func (a *answer) others(groups []*group) []*group {
 // trusted are the findings that the record's verdict lets stand.
 func (a *answer) trusted(rec *recorder.Record) []Finding {
 	if rec.Verdict == recorder.Invalid {
-		return a.observed
+		return nil
 	}
 	return append(slices.Clone(a.observed), a.findings...)
+}
+
+// seenSection keeps what an invalid run saw of the server from being lost, without making it a result.
+func (a *answer) seenSection(rec *recorder.Record) []Section {
+	if rec.Verdict != recorder.Invalid || len(a.observed) == 0 {
+		return nil
+	}
+	s := Section{
+		Title: "Seen in an invalid run",
+		Text:  []string{"Not findings: the reasons above may be what caused them. Mend those and repeat the run before acting on any."},
+	}
+	for _, f := range a.observed {
+		s.Notes = append(s.Notes, f.Text)
+	}
+	return []Section{s}
 }
 
 // extra reads what a script kept for its own section. A record from elsewhere may hold anything there, so that what

@@ -29,8 +29,8 @@ var promiseWords = []struct{ name, text, next string }{
 	{"never_back", "reads never go back", "Don't compare reads by time: a later read may show an older state."},
 }
 
-// integrityAnswer says which of its promises the store kept. What was seen stays seen, whatever the load was worth as
-// a measurement.
+// integrityAnswer says which of its promises the store kept. That one was kept is a claim, and needs a run that can be
+// trusted; that one was broken was seen.
 func integrityAnswer(rec *recorder.Record, groups []*group) answer {
 	t := Table{Caption: "Promises under concurrent load", Header: []string{"promise", "checked", "broken", "not decided", "kept"}}
 	var out answer
@@ -54,6 +54,8 @@ func integrityAnswer(rec *recorder.Record, groups []*group) answer {
 			})
 		case p.Checked == 0:
 			verdict = "not known"
+		case rec.Verdict == recorder.Invalid:
+			verdict = "not judged"
 		default:
 			kept = append(kept, fmt.Sprintf("%s (%s)", w.text, counted(p.Checked, "check")))
 		}
@@ -63,7 +65,7 @@ func integrityAnswer(rec *recorder.Record, groups []*group) answer {
 		return answer{}
 	}
 	if len(kept) > 0 {
-		out.observed = append(out.observed, Finding{Text: "Kept as far as checked: " + strings.Join(kept, "; ") + "."})
+		out.findings = append(out.findings, Finding{Text: "Kept as far as checked: " + strings.Join(kept, "; ") + "."})
 	}
 	s.Tables = []Table{t}
 	s.Notes = []string{

@@ -63,7 +63,9 @@ func outageAnswer(rec *recorder.Record, _ []*group) answer {
 	}
 	if len(o.Outcomes) > 0 {
 		s.Tables = append(s.Tables, outcomeTable(o.Outcomes))
-		out.observed = outcomeFindings(o)
+		var kept []Finding
+		out.observed, kept = outcomeFindings(o)
+		out.findings = append(out.findings, kept...)
 	}
 	out.sections = []Section{s}
 	return out
@@ -97,9 +99,9 @@ func outcomeTable(outcomes map[string]writeOutcome) Table {
 	return t
 }
 
-func outcomeFindings(o outages) []Finding {
+// outcomeFindings tells what was seen to break a promise apart from the claim that none was broken.
+func outcomeFindings(o outages) (out, kept []Finding) {
 	ack, refused, unknown := o.Outcomes["acknowledged"], o.Outcomes["refused"], o.Outcomes["unknown"]
-	var out []Finding
 	if ack.Missing > 0 {
 		out = append(out, Finding{
 			Text: fmt.Sprintf("The server lost writes: %s of %s acknowledged inserts are not there.", count(ack.Missing), count(ack.Sent)),
@@ -113,7 +115,7 @@ func outcomeFindings(o outages) []Finding {
 		out = append(out, Finding{Text: fmt.Sprintf("%s of %s inserts that were refused are there all the same.", count(refused.There), count(refused.Sent))})
 	}
 	if len(out) == 0 {
-		out = append(out, Finding{Text: fmt.Sprintf("Every one of %s acknowledged inserts is there once, and none of %s refused ones.", count(ack.Sent), count(refused.Sent))})
+		kept = append(kept, Finding{Text: fmt.Sprintf("Every one of %s acknowledged inserts is there once, and none of %s refused ones.", count(ack.Sent), count(refused.Sent))})
 	}
 	if unknown.Sent > 0 {
 		out = append(out, Finding{
@@ -121,7 +123,7 @@ func outcomeFindings(o outages) []Finding {
 			Next: "After an unknown outcome read before you repeat: a repeated insert may be there twice.",
 		})
 	}
-	return out
+	return out, kept
 }
 
 func are(n uint64) string {

@@ -122,19 +122,35 @@ func TestWritersThatSlowEachOtherDown(t *testing.T) {
 	assert.Contains(t, said(d), "3.00 conflicts for every commit")
 }
 
-func TestABrokenPromiseIsSaidWhateverTheVerdict(t *testing.T) {
+func TestABrokenPromiseIsAFindingOfAValidRunAndSeenInAnInvalidOne(t *testing.T) {
 	extras := map[string]string{
 		"integrity:unique": `{"checked":5,"broken":5,"unknown":0,"examples":["8 rows with this key"],"rounds":5,"writers":8}`,
 		"integrity:once":   `{"checked":40,"broken":0,"unknown":2,"examples":[],"rounds":5,"writers":8}`,
 		"integrity:whole":  `{"checked":0,"broken":0,"unknown":0,"examples":[]}`,
 	}
 	rec := withExtra(t, extras, nil)
-	rec.Verdict = recorder.Invalid
 	d := Build(rec)
 	assert.Contains(t, said(d), "The server broke a promise: a key is unique")
 	assert.Contains(t, said(d), "8 rows with this key")
 	assert.Contains(t, said(d), "every acknowledged insert is there exactly once (40 checks)")
 	assert.NotContains(t, said(d), "seen whole")
+	assert.NotContains(t, inTerminal(t, d), "Seen in an invalid run")
+
+	rec.Verdict = recorder.Invalid
+	d = Build(rec)
+	assert.Empty(t, d.Findings, "an invalid run has none")
+	text := inTerminal(t, d)
+	assert.Contains(t, text, "Seen in an invalid run")
+	assert.Contains(t, text, "The server broke a promise: a key is unique")
+	assert.NotContains(t, text, "Kept as far as checked")
+	assert.NotContains(t, text, "yes, as far as checked")
+	assert.Contains(t, text, "not judged")
+}
+
+func TestAnInvalidOutageRunClaimsNoKeptWrites(t *testing.T) {
+	rec := withExtra(t, map[string]string{"outage": `{"seconds":45,"reads":[],"writes":[],"outcomes":{"acknowledged":{"sent":15,"there":15}}}`}, nil)
+	rec.Verdict = recorder.Invalid
+	assert.NotContains(t, inTerminal(t, Build(rec)), "Every one of 15")
 }
 
 func TestTheFloorIsTheRootMeanSquareOfItsBlocks(t *testing.T) {
