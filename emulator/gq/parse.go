@@ -14,11 +14,11 @@ const maxNesting = 64
 
 // Parse reads a source. Errors are *lex.Error, or say what of omnigraph's language the emulator lacks.
 func Parse(source string) (*File, error) {
-	p := &parser{src: source, tokens: lex.Tokens(source)}
+	p := &parser{Cursor: lex.NewCursor(source)}
 	f := &File{}
-	for p.cur().Kind != lex.EOF {
-		if !p.cur().Is("query") {
-			return nil, p.expected("query_file")
+	for p.Cur().Kind != lex.EOF {
+		if !p.Cur().Is("query") {
+			return nil, p.Expected("query_file")
 		}
 		q, err := p.query()
 		if err != nil {
@@ -35,84 +35,44 @@ func lacks(what string) error {
 }
 
 type parser struct {
-	src    string
-	tokens []lex.Token
-	i      int
+	*lex.Cursor
 	// limitPos is where the query's limit begins.
 	limitPos int
 }
 
-func (p *parser) cur() lex.Token { return p.tokens[p.i] }
-
-func (p *parser) peek() lex.Token { return p.tokens[min(p.i+1, len(p.tokens)-1)] }
-
-func (p *parser) advance() lex.Token {
-	t := p.tokens[p.i]
-	if t.Kind != lex.EOF {
-		p.i++
-	}
-	return t
-}
-
-func (p *parser) expected(what string) error {
-	return &lex.Error{Source: p.src, Pos: p.cur().Pos, Expected: what}
-}
-
-func (p *parser) take(text string) bool {
-	if p.cur().Is(text) {
-		p.i++
-		return true
-	}
-	return false
-}
-
-func (p *parser) need(text, expected string) error {
-	if !p.take(text) {
-		return p.expected(expected)
-	}
-	return nil
-}
-
-func (p *parser) name(kind lex.Kind, expected string) (string, error) {
-	if p.cur().Kind != kind {
-		return "", p.expected(expected)
-	}
-	return p.advance().Text, nil
-}
-
 func (p *parser) query() (*Query, error) {
-	start := p.i
-	p.advance()
+	start := p.Mark()
+	p.Advance()
 	q := &Query{}
 	var err error
-	if q.Name, err = p.name(lex.Ident, "ident"); err != nil {
+	if q.Name, err = p.Name(lex.Ident, "ident"); err != nil {
 		return nil, err
 	}
-	if !p.take("(") {
-		p.i = start
-		return nil, p.expected("query_file")
+	if !p.Take("(") {
+		p.Reset(start)
+		return nil, p.Expected("query_file")
 	}
-	if !p.take(")") {
+	if !p.Take(")") {
 		if err := p.params(q); err != nil {
 			return nil, err
 		}
 	}
-	for p.cur().Is("@") {
+	for p.Cur().Is("@") {
 		if err := p.annotation(q); err != nil {
 			return nil, err
 		}
 	}
-	if err := p.need("{", "query_annotation"); err != nil {
+	if err := p.Need("{", "query_annotation"); err != nil {
 		return nil, err
 	}
 	if err := p.queryBody(q); err != nil {
 		return nil, err
 	}
-	if q.Read != nil && q.Read.Limit >= 0 && !p.cur().Is("}") {
+	if q.Read != nil && q.Read.Limit >= 0 && !p.Cur().Is("}") {
 		// What follows a limit cannot be fixed there: something is missing before it.
-		return nil, &lex.Error{Source: p.src, Pos: p.limitPos, Expected: "order_clause"}
+		return nil, p.ExpectedAt(p.limitPos, "order_clause")
 	}
-	return q, p.need("}", p.tailExpectation(q))
+	return q, p.Need("}", p.tailExpectation(q))
 }
 
 // tailExpectation names what could still have followed in the query's body.
@@ -128,40 +88,39 @@ func (p *parser) tailExpectation(q *Query) string {
 
 func (p *parser) params(q *Query) error {
 	for {
-		start := p.i
-		name, err := p.name(lex.Variable, "variable")
+		start := p.Mark()
+		name, err := p.Name(lex.Variable, "variable")
 		if err != nil {
 			return err
 		}
-		if !p.take(":") {
-			p.i = start
-			return p.expected("param")
+		if !p.Take(":") {
+			p.Reset(start)
+			return p.Expected("param")
 		}
-		t, next, ok := schema.TypeAt(p.src, p.tokens, p.i)
+		t, ok := schema.ParameterType(p.Cursor)
 		if !ok {
-			return p.expected("type_ref")
+			return p.Expected("type_ref")
 		}
-		p.i = next
 		q.Params = append(q.Params, Param{Name: name, Type: t})
-		if p.take(")") {
+		if p.Take(")") {
 			return nil
 		}
-		if err := p.need(",", "`,` or `)`"); err != nil {
+		if err := p.Need(",", "`,` or `)`"); err != nil {
 			return err
 		}
 	}
 }
 
 func (p *parser) annotation(q *Query) error {
-	p.advance()
-	name, err := p.name(lex.Ident, "ident")
+	p.Advance()
+	name, err := p.Name(lex.Ident, "ident")
 	if err != nil {
 		return err
 	}
-	if err := p.need("(", "`(`"); err != nil {
+	if err := p.Need("(", "`(`"); err != nil {
 		return err
 	}
-	text, err := p.name(lex.String, "string_lit")
+	text, err := p.Name(lex.String, "string_lit")
 	if err != nil {
 		return err
 	}
@@ -171,19 +130,19 @@ func (p *parser) annotation(q *Query) error {
 	case "instruction":
 		q.Instruction = text
 	}
-	return p.need(")", "`)`")
+	return p.Need(")", "`)`")
 }
 
 func (p *parser) queryBody(q *Query) error {
 	switch {
-	case p.cur().Is("match"):
+	case p.Cur().Is("match"):
 		read, err := p.read()
 		q.Read = read
 		return err
-	case p.cur().Is("insert"), p.cur().Is("update"), p.cur().Is("delete"):
+	case p.Cur().Is("insert"), p.Cur().Is("update"), p.Cur().Is("delete"):
 		return p.mutation(q)
 	}
-	return p.expected("query_body")
+	return p.Expected("query_body")
 }
 
 func (p *parser) mutation(q *Query) error {
@@ -191,11 +150,11 @@ func (p *parser) mutation(q *Query) error {
 		var s Statement
 		var err error
 		switch {
-		case p.cur().Is("insert"):
+		case p.Cur().Is("insert"):
 			s, err = p.insert()
-		case p.cur().Is("update"):
+		case p.Cur().Is("update"):
 			s, err = p.update()
-		case p.cur().Is("delete"):
+		case p.Cur().Is("delete"):
 			s, err = p.delete()
 		default:
 			return nil
@@ -208,8 +167,8 @@ func (p *parser) mutation(q *Query) error {
 }
 
 func (p *parser) insert() (Statement, error) {
-	p.advance()
-	name, err := p.name(lex.TypeName, "type_name")
+	p.Advance()
+	name, err := p.Name(lex.TypeName, "type_name")
 	if err != nil {
 		return nil, err
 	}
@@ -219,16 +178,16 @@ func (p *parser) insert() (Statement, error) {
 
 // assignments reads `{ name: value, … }` with at least one entry; commas may be left out or trail.
 func (p *parser) assignments() ([]PropMatch, error) {
-	if err := p.need("{", "`{`"); err != nil {
+	if err := p.Need("{", "`{`"); err != nil {
 		return nil, err
 	}
 	var props []PropMatch
 	for {
-		name, err := p.name(lex.Ident, "ident")
+		name, err := p.Name(lex.Ident, "ident")
 		if err != nil {
 			return nil, err
 		}
-		if err := p.need(":", "`:`"); err != nil {
+		if err := p.Need(":", "`:`"); err != nil {
 			return nil, err
 		}
 		v, err := p.matchValue(0)
@@ -236,20 +195,20 @@ func (p *parser) assignments() ([]PropMatch, error) {
 			return nil, err
 		}
 		props = append(props, PropMatch{Name: name, Value: v})
-		p.take(",")
-		if p.take("}") {
+		p.Take(",")
+		if p.Take("}") {
 			return props, nil
 		}
 	}
 }
 
 func (p *parser) update() (Statement, error) {
-	p.advance()
-	name, err := p.name(lex.TypeName, "type_name")
+	p.Advance()
+	name, err := p.Name(lex.TypeName, "type_name")
 	if err != nil {
 		return nil, err
 	}
-	if err := p.need("set", "`set`"); err != nil {
+	if err := p.Need("set", "`set`"); err != nil {
 		return nil, err
 	}
 	set, err := p.assignments()
@@ -261,26 +220,26 @@ func (p *parser) update() (Statement, error) {
 }
 
 func (p *parser) delete() (Statement, error) {
-	start := p.i
-	p.advance()
-	name, err := p.name(lex.TypeName, "type_name")
+	start := p.Mark()
+	p.Advance()
+	name, err := p.Name(lex.TypeName, "type_name")
 	if err != nil {
 		return nil, err
 	}
-	if !p.cur().Is("where") {
-		p.i = start
-		return nil, p.expected("query_body")
+	if !p.Cur().Is("where") {
+		p.Reset(start)
+		return nil, p.Expected("query_body")
 	}
 	where, err := p.where("ident")
 	return &Delete{Type: name, Where: where}, err
 }
 
 func (p *parser) where(expected string) (Where, error) {
-	if !p.take("where") {
+	if !p.Take("where") {
 		// To the server's parser the assignments could have gone on.
-		return Where{}, &lex.Error{Source: p.src, Pos: p.tokens[p.i-1].Pos, Expected: expected}
+		return Where{}, p.ExpectedAt(p.Previous().Pos, expected)
 	}
-	name, err := p.name(lex.Ident, "ident")
+	name, err := p.Name(lex.Ident, "ident")
 	if err != nil {
 		return Where{}, err
 	}
@@ -293,20 +252,20 @@ func (p *parser) where(expected string) (Where, error) {
 }
 
 func (p *parser) operator(contains bool) (string, error) {
-	switch t := p.cur(); {
+	switch t := p.Cur(); {
 	case t.Kind == lex.Punct && (t.Text == "=" || t.Text == "!=" || t.Text == ">" || t.Text == "<" || t.Text == ">=" || t.Text == "<="):
-		p.advance()
+		p.Advance()
 		return t.Text, nil
 	case contains && t.Is("contains"):
-		p.advance()
+		p.Advance()
 		return t.Text, nil
 	}
-	return "", p.expected("comp_op")
+	return "", p.Expected("comp_op")
 }
 
 func (p *parser) read() (*Read, error) {
-	p.advance()
-	if err := p.need("{", "`{`"); err != nil {
+	p.Advance()
+	if err := p.Need("{", "`{`"); err != nil {
 		return nil, err
 	}
 	r := &Read{Limit: -1}
@@ -314,26 +273,26 @@ func (p *parser) read() (*Read, error) {
 	if r.Match, err = p.clauses(0); err != nil {
 		return nil, err
 	}
-	if err := p.need("return", "return_clause"); err != nil {
+	if err := p.Need("return", "return_clause"); err != nil {
 		return nil, err
 	}
 	if r.Return, err = p.projections(); err != nil {
 		return nil, err
 	}
-	if p.take("order") {
+	if p.Take("order") {
 		if r.Order, err = p.orderings(); err != nil {
 			return nil, err
 		}
 	}
-	if !p.cur().Is("limit") {
+	if !p.Cur().Is("limit") {
 		return r, nil
 	}
-	if p.peek().Kind == lex.Float {
+	if p.Peek().Kind == lex.Float {
 		// The clause as a whole fails to parse, so the query's tail is what is wrong.
-		return nil, p.expected("order_clause")
+		return nil, p.Expected("order_clause")
 	}
-	p.limitPos = p.advance().Pos
-	text, err := p.name(lex.Integer, "integer")
+	p.limitPos = p.Advance().Pos
+	text, err := p.Name(lex.Integer, "integer")
 	if err != nil {
 		return nil, err
 	}
@@ -346,7 +305,7 @@ func (p *parser) read() (*Read, error) {
 func (p *parser) clauses(depth int) ([]Clause, error) {
 	var clauses []Clause
 	for {
-		if len(clauses) > 0 && p.take("}") {
+		if len(clauses) > 0 && p.Take("}") {
 			return clauses, nil
 		}
 		c, err := p.clause(depth)
@@ -361,13 +320,13 @@ func (p *parser) clause(depth int) (Clause, error) {
 	if depth > maxNesting {
 		return nil, lacks("negations nested this deeply")
 	}
-	if p.cur().Is("not") && p.peek().Is("{") {
-		p.i += 2
+	if p.Cur().Is("not") && p.Peek().Is("{") {
+		p.Skip(2)
 		inner, err := p.clauses(depth + 1)
 		return &Not{Clauses: inner}, err
 	}
-	if p.cur().Kind == lex.Variable {
-		next := p.peek()
+	if p.Cur().Kind == lex.Variable {
+		next := p.Peek()
 		switch {
 		case next.Is(":"):
 			return p.binding()
@@ -376,21 +335,21 @@ func (p *parser) clause(depth int) (Clause, error) {
 		case next.Is("."):
 		case next.Kind == lex.Punct && strings.IndexByte("=!<>", next.Text[0]) >= 0:
 		default:
-			p.i++
-			return nil, p.expected("comp_op or edge_ident")
+			p.Advance()
+			return nil, p.Expected("comp_op or edge_ident")
 		}
 	}
 	return p.filter()
 }
 
 func (p *parser) binding() (Clause, error) {
-	b := &Binding{Var: p.advance().Text}
-	p.advance()
+	b := &Binding{Var: p.Advance().Text}
+	p.Advance()
 	var err error
-	if b.Type, err = p.name(lex.TypeName, "type_name"); err != nil {
+	if b.Type, err = p.Name(lex.TypeName, "type_name"); err != nil {
 		return nil, err
 	}
-	if !p.cur().Is("{") {
+	if !p.Cur().Is("{") {
 		return b, nil
 	}
 	b.Props, err = p.assignments()
@@ -398,51 +357,51 @@ func (p *parser) binding() (Clause, error) {
 }
 
 func (p *parser) traversal() (Clause, error) {
-	t := &Traversal{Source: p.advance().Text, Min: 1, Max: 1}
-	t.Edge = p.advance().Text
-	if p.cur().Is("{") {
+	t := &Traversal{Source: p.Advance().Text, Min: 1, Max: 1}
+	t.Edge = p.Advance().Text
+	if p.Cur().Is("{") {
 		if err := p.bounds(t); err != nil {
 			return nil, err
 		}
 	}
 	var err error
-	t.Target, err = p.name(lex.Variable, "traversal_bounds or variable")
+	t.Target, err = p.Name(lex.Variable, "traversal_bounds or variable")
 	return t, err
 }
 
 func (p *parser) bounds(t *Traversal) error {
-	start := p.i
+	start := p.Mark()
 	bad := func() error {
-		p.i = start
-		return p.expected("traversal_bounds or variable")
+		p.Reset(start)
+		return p.Expected("traversal_bounds or variable")
 	}
 	number := func() (int, bool) {
-		if p.cur().Kind != lex.Integer {
+		if p.Cur().Kind != lex.Integer {
 			return 0, false
 		}
-		n, err := strconv.Atoi(p.advance().Text)
+		n, err := strconv.Atoi(p.Advance().Text)
 		return n, err == nil
 	}
-	p.advance()
+	p.Advance()
 	var ok bool
-	if t.Min, ok = number(); !ok || !p.take(",") {
+	if t.Min, ok = number(); !ok || !p.Take(",") {
 		return bad()
 	}
 	if t.Max, ok = number(); !ok {
 		t.Max = -1
 	}
-	if !p.take("}") {
+	if !p.Take("}") {
 		return bad()
 	}
 	return nil
 }
 
 func (p *parser) filter() (Clause, error) {
-	start := p.cur()
+	start := p.Cur()
 	left, err := p.expr(0)
 	if err != nil {
 		if start.Kind == lex.Punct || start.Kind == lex.Bad || start.Kind == lex.EOF || start.Kind == lex.TypeName {
-			return nil, p.expected("clause")
+			return nil, p.Expected("clause")
 		}
 		return nil, err
 	}
@@ -460,44 +419,44 @@ var aggregates = map[string]bool{"count": true, "sum": true, "avg": true, "min":
 var searches = map[string]bool{"nearest": true, "search": true, "fuzzy": true, "match_text": true, "bm25": true, "rrf": true}
 
 func (p *parser) expr(depth int) (Expr, error) {
-	t := p.cur()
+	t := p.Cur()
 	switch {
 	case t.Kind == lex.Variable:
-		p.advance()
-		if !p.take(".") {
+		p.Advance()
+		if !p.Take(".") {
 			return Var{Name: t.Text}, nil
 		}
-		name, err := p.name(lex.Ident, "ident")
+		name, err := p.Name(lex.Ident, "ident")
 		return Prop{Var: t.Text, Name: name}, err
-	case t.Kind == lex.Ident && p.peek().Is("("):
+	case t.Kind == lex.Ident && p.Peek().Is("("):
 		return p.call(depth)
 	case t.Kind == lex.Ident && t.Text != "true" && t.Text != "false":
-		p.advance()
+		p.Advance()
 		return Alias{Name: t.Text}, nil
 	}
 	return p.literal(depth, "expr")
 }
 
 func (p *parser) call(depth int) (Expr, error) {
-	name := p.cur().Text
+	name := p.Cur().Text
 	switch {
 	case aggregates[name]:
-		p.i += 2
+		p.Skip(2)
 		if depth > maxNesting {
 			return nil, lacks("expressions nested this deeply")
 		}
-		pos := p.cur().Pos
+		pos := p.Cur().Pos
 		arg, err := p.expr(depth + 1)
 		if err != nil {
 			return nil, err
 		}
-		if !p.take(")") {
-			return nil, &lex.Error{Source: p.src, Pos: pos, Expected: "nearest_ordering, now_call, search_call, fuzzy_call, match_text_call, bm25_call, rrf_call, agg_func, variable, or literal"}
+		if !p.Take(")") {
+			return nil, p.ExpectedAt(pos, "nearest_ordering, now_call, search_call, fuzzy_call, match_text_call, bm25_call, rrf_call, agg_func, variable, or literal")
 		}
 		return Aggregate{Func: name, Arg: arg}, nil
 	case name == "now":
-		p.i += 2
-		return Now{}, p.need(")", "`)`")
+		p.Skip(2)
+		return Now{}, p.Need(")", "`)`")
 	case searches[name]:
 		return nil, lacks(name + "()")
 	}
@@ -506,69 +465,69 @@ func (p *parser) call(depth int) (Expr, error) {
 
 // matchValue is what may stand for a value in a pattern, an insert, a set or a where.
 func (p *parser) matchValue(depth int) (Expr, error) {
-	t := p.cur()
+	t := p.Cur()
 	switch {
 	case t.Kind == lex.Variable:
-		p.advance()
+		p.Advance()
 		return Var{Name: t.Text}, nil
-	case t.Is("now") && p.peek().Is("("):
-		p.i += 2
-		return Now{}, p.need(")", "`)`")
+	case t.Is("now") && p.Peek().Is("("):
+		p.Skip(2)
+		return Now{}, p.Need(")", "`)`")
 	}
 	return p.literal(depth, "match_value")
 }
 
 func (p *parser) literal(depth int, expected string) (Expr, error) {
-	t := p.cur()
+	t := p.Cur()
 	switch {
 	case t.Kind == lex.String:
-		p.advance()
+		p.Advance()
 		return Literal{Value: t.Text}, nil
 	case t.Kind == lex.Integer:
 		n, err := strconv.ParseInt(t.Text, 10, 64)
 		if err != nil {
 			return nil, fmt.Errorf("parse error: invalid integer: number too large to fit in target type")
 		}
-		p.advance()
+		p.Advance()
 		return Literal{Value: n}, nil
 	case t.Kind == lex.Float:
 		f, err := strconv.ParseFloat(t.Text, 64)
 		if err != nil {
 			return nil, fmt.Errorf("parse error: invalid float '%s'", t.Text)
 		}
-		p.advance()
+		p.Advance()
 		return Literal{Value: f}, nil
 	case t.Is("true"), t.Is("false"):
-		p.advance()
+		p.Advance()
 		return Literal{Value: t.Text == "true"}, nil
-	case (t.Is("date") || t.Is("datetime")) && p.peek().Is("("):
+	case (t.Is("date") || t.Is("datetime")) && p.Peek().Is("("):
 		return p.temporal()
 	case t.Is("["):
 		return p.list(depth, expected)
 	}
-	return nil, p.expected(expected)
+	return nil, p.Expected(expected)
 }
 
 func (p *parser) temporal() (Expr, error) {
 	kind := schema.Date
-	if p.cur().Text == "datetime" {
+	if p.Cur().Text == "datetime" {
 		kind = schema.DateTime
 	}
-	p.i += 2
-	text, err := p.name(lex.String, "string_lit")
+	p.Skip(2)
+	text, err := p.Name(lex.String, "string_lit")
 	if err != nil {
 		return nil, err
 	}
-	return Temporal{Kind: kind, Text: text}, p.need(")", "`)`")
+	return Temporal{Kind: kind, Text: text}, p.Need(")", "`)`")
 }
 
 func (p *parser) list(depth int, expected string) (Expr, error) {
 	if depth > maxNesting {
 		return nil, lacks("lists nested this deeply")
 	}
-	p.advance()
+	p.Advance()
 	l := List{}
-	if p.take("]") {
+	if p.Take("]") {
 		return l, nil
 	}
 	for {
@@ -577,22 +536,22 @@ func (p *parser) list(depth int, expected string) (Expr, error) {
 			return nil, err
 		}
 		l.Items = append(l.Items, item)
-		if p.take("]") {
+		if p.Take("]") {
 			return l, nil
 		}
-		if err := p.need(",", "`,` or `]`"); err != nil {
+		if err := p.Need(",", "`,` or `]`"); err != nil {
 			return nil, err
 		}
 	}
 }
 
 func (p *parser) projections() ([]Projection, error) {
-	if err := p.need("{", "`{`"); err != nil {
+	if err := p.Need("{", "`{`"); err != nil {
 		return nil, err
 	}
 	var list []Projection
 	for {
-		if len(list) > 0 && p.take("}") {
+		if len(list) > 0 && p.Take("}") {
 			return list, nil
 		}
 		e, err := p.expr(0)
@@ -600,39 +559,39 @@ func (p *parser) projections() ([]Projection, error) {
 			return nil, err
 		}
 		pr := Projection{Expr: e}
-		if p.take("as") {
-			if pr.Alias, err = p.name(lex.Ident, "ident"); err != nil {
+		if p.Take("as") {
+			if pr.Alias, err = p.Name(lex.Ident, "ident"); err != nil {
 				return nil, err
 			}
 		}
 		list = append(list, pr)
-		p.take(",")
+		p.Take(",")
 	}
 }
 
 func (p *parser) orderings() ([]Ordering, error) {
-	if err := p.need("{", "`{`"); err != nil {
+	if err := p.Need("{", "`{`"); err != nil {
 		return nil, err
 	}
 	var list []Ordering
 	for {
-		if len(list) > 0 && p.take("}") {
+		if len(list) > 0 && p.Take("}") {
 			return list, nil
 		}
-		if p.cur().Is("}") {
-			return nil, p.expected("ordering")
+		if p.Cur().Is("}") {
+			return nil, p.Expected("ordering")
 		}
 		e, err := p.expr(0)
 		if err != nil {
 			return nil, err
 		}
 		o := Ordering{Expr: e}
-		if p.take("desc") {
+		if p.Take("desc") {
 			o.Desc = true
 		} else {
-			p.take("asc")
+			p.Take("asc")
 		}
 		list = append(list, o)
-		p.take(",")
+		p.Take(",")
 	}
 }

@@ -11,26 +11,26 @@ import (
 // Parse reads a `.pg` source. Every error starts with "parse error:" or, for types that don't fit together,
 // "catalog error:", as the server's do.
 func Parse(source string) (*Schema, error) {
-	p := &parser{src: source, tokens: lex.Tokens(source)}
+	p := &parser{Cursor: lex.NewCursor(source)}
 	s := &Schema{Source: source}
-	for p.cur().Kind != lex.EOF {
+	for p.Cur().Kind != lex.EOF {
 		switch {
-		case p.cur().Is("node"):
+		case p.Cur().Is("node"):
 			n, err := p.node()
 			if err != nil {
 				return nil, err
 			}
 			s.Nodes = append(s.Nodes, n)
-		case p.cur().Is("edge"):
+		case p.Cur().Is("edge"):
 			e, err := p.edge()
 			if err != nil {
 				return nil, err
 			}
 			s.Edges = append(s.Edges, e)
-		case p.cur().Is("interface"):
+		case p.Cur().Is("interface"):
 			return nil, lacks("interfaces")
 		default:
-			return nil, p.expected("schema_file")
+			return nil, p.Expected("schema_file")
 		}
 	}
 	return s, s.check()
@@ -65,47 +65,7 @@ func (s *Schema) check() error {
 	return nil
 }
 
-type parser struct {
-	src    string
-	tokens []lex.Token
-	i      int
-}
-
-func (p *parser) cur() lex.Token { return p.tokens[p.i] }
-
-func (p *parser) advance() lex.Token {
-	t := p.tokens[p.i]
-	if t.Kind != lex.EOF {
-		p.i++
-	}
-	return t
-}
-
-func (p *parser) expected(what string) error {
-	return &lex.Error{Source: p.src, Pos: p.cur().Pos, Expected: what}
-}
-
-func (p *parser) take(text string) bool {
-	if p.cur().Is(text) {
-		p.i++
-		return true
-	}
-	return false
-}
-
-func (p *parser) need(text, expected string) error {
-	if !p.take(text) {
-		return p.expected(expected)
-	}
-	return nil
-}
-
-func (p *parser) name(kind lex.Kind, expected string) (string, error) {
-	if p.cur().Kind != kind {
-		return "", p.expected(expected)
-	}
-	return p.advance().Text, nil
-}
+type parser struct{ *lex.Cursor }
 
 // annotation is `@name` with its raw argument tokens.
 type annotation struct {
@@ -114,26 +74,26 @@ type annotation struct {
 }
 
 func (p *parser) annotation() (annotation, error) {
-	p.advance()
-	name, err := p.name(lex.Ident, "ident")
+	p.Advance()
+	name, err := p.Name(lex.Ident, "ident")
 	if err != nil {
 		return annotation{}, err
 	}
 	a := annotation{name: name}
-	if !p.take("(") {
+	if !p.Take("(") {
 		return a, nil
 	}
 	for depth := 1; ; {
-		t := p.cur()
+		t := p.Cur()
 		switch {
 		case t.Kind == lex.EOF || t.Kind == lex.Bad:
-			return a, p.expected("range_bound or literal")
+			return a, p.Expected("range_bound or literal")
 		case t.Is("("):
 			depth++
 		case t.Is(")"):
 			depth--
 		}
-		p.advance()
+		p.Advance()
 		if depth == 0 {
 			return a, nil
 		}
@@ -152,21 +112,21 @@ func (a annotation) idents() []string {
 }
 
 func (p *parser) node() (*Node, error) {
-	p.advance()
-	name, err := p.name(lex.TypeName, "type_name")
+	p.Advance()
+	name, err := p.Name(lex.TypeName, "type_name")
 	if err != nil {
 		return nil, err
 	}
 	n := &Node{Name: name, Key: -1}
-	if p.cur().Is("implements") {
+	if p.Cur().Is("implements") {
 		return nil, lacks("interfaces")
 	}
-	for p.cur().Is("@") {
+	for p.Cur().Is("@") {
 		if _, err := p.annotation(); err != nil {
 			return nil, err
 		}
 	}
-	if err := p.need("{", "implements_clause or annotation"); err != nil {
+	if err := p.Need("{", "implements_clause or annotation"); err != nil {
 		return nil, err
 	}
 	var keys []string
@@ -214,8 +174,8 @@ func (n *Node) setKey(keys []string) error {
 func (p *parser) body(owner string, onNote func(annotation, string) error) ([]Property, error) {
 	var props []Property
 	var unique [][]string
-	for !p.take("}") {
-		if p.cur().Is("@") {
+	for !p.Take("}") {
+		if p.Cur().Is("@") {
 			a, err := p.annotation()
 			if err != nil {
 				return nil, err
@@ -256,20 +216,21 @@ func (p *parser) body(owner string, onNote func(annotation, string) error) ([]Pr
 }
 
 func (p *parser) property(owner string, onNote func(annotation, string) error) (Property, error) {
-	name, err := p.name(lex.Ident, "body_constraint or ident")
+	start := p.Mark()
+	name, err := p.Name(lex.Ident, "body_constraint or ident")
 	if err != nil {
 		return Property{}, err
 	}
-	if !p.take(":") {
-		p.i--
-		return Property{}, p.expected("prop_decl or body_constraint")
+	if !p.Take(":") {
+		p.Reset(start)
+		return Property{}, p.Expected("prop_decl or body_constraint")
 	}
-	t, err := p.typ()
+	t, err := parseType(p.Cursor, true)
 	if err != nil {
 		return Property{}, err
 	}
 	prop := Property{Name: name, Type: t}
-	for p.cur().Is("@") {
+	for p.Cur().Is("@") {
 		// A constraint that names other properties belongs to the body, not to this property.
 		a, err := p.annotation()
 		if err != nil {
@@ -289,76 +250,74 @@ func (p *parser) property(owner string, onNote func(annotation, string) error) (
 		}
 	}
 	switch {
-	case p.cur().Kind == lex.Ident, p.cur().Is("}"):
+	case p.Cur().Kind == lex.Ident, p.Cur().Is("}"):
 		return prop, nil
 	}
-	return Property{}, p.expected("body_constraint, annotation, or ident")
+	return Property{}, p.Expected("body_constraint, annotation, or ident")
 }
 
-func (p *parser) typ() (Type, error) { return parseType(p, true) }
-
 // parseType reads a type; enums only where a schema may have them.
-func parseType(p *parser, enums bool) (Type, error) {
-	start := p.i
+func parseType(c *lex.Cursor, enums bool) (Type, error) {
+	start := c.Mark()
 	fail := func() (Type, error) {
-		p.i = start
-		return Type{}, p.expected("core_type")
+		c.Reset(start)
+		return Type{}, c.Expected("core_type")
 	}
 	var t Type
 	switch {
-	case p.take("["):
-		k, ok := kindByName(p.cur().Text)
-		if p.cur().Kind != lex.TypeName || !ok {
-			return Type{}, p.expected("base_type")
+	case c.Take("["):
+		k, ok := kindByName(c.Cur().Text)
+		if c.Cur().Kind != lex.TypeName || !ok {
+			return Type{}, c.Expected("base_type")
 		}
-		p.advance()
-		if !p.take("]") {
+		c.Advance()
+		if !c.Take("]") {
 			return fail()
 		}
 		t = Type{Kind: k, List: true}
-	case enums && p.take("enum"):
-		values, err := p.enumValues()
+	case enums && c.Take("enum"):
+		values, err := enumValues(c)
 		if err != nil {
 			return Type{}, err
 		}
 		t = Type{Kind: String, Enum: values}
-	case p.cur().Kind == lex.TypeName:
-		switch p.cur().Text {
+	case c.Cur().Kind == lex.TypeName:
+		switch c.Cur().Text {
 		case "Vector", "Blob":
-			return Type{}, lacks("the type " + p.cur().Text)
+			return Type{}, lacks("the type " + c.Cur().Text)
 		}
-		k, ok := kindByName(p.cur().Text)
+		k, ok := kindByName(c.Cur().Text)
 		if !ok {
 			return fail()
 		}
-		p.advance()
+		c.Advance()
 		t = Type{Kind: k}
 	default:
 		return fail()
 	}
-	t.Optional = p.take("?")
+	t.Optional = c.Take("?")
 	return t, nil
 }
 
-func (p *parser) enumValues() ([]string, error) {
-	if err := p.need("(", "core_type"); err != nil {
+func enumValues(c *lex.Cursor) ([]string, error) {
+	if err := c.Need("(", "core_type"); err != nil {
 		return nil, err
 	}
 	var values []string
 	for {
-		if k := p.cur().Kind; k != lex.Ident && k != lex.TypeName {
-			return nil, p.expected("enum_value")
+		if k := c.Cur().Kind; k != lex.Ident && k != lex.TypeName {
+			return nil, c.Expected("enum_value")
 		}
-		v := p.advance().Text
+		v := c.Advance().Text
 		if slices.Contains(values, v) {
 			return nil, fmt.Errorf("parse error: enum type cannot include duplicate values")
 		}
 		values = append(values, v)
-		if p.take(")") {
+		if c.Take(")") {
 			slices.Sort(values)
 			return values, nil
 		}
-		if err := p.need(",", "enum_value"); err != nil {
+		if err := c.Need(",", "enum_value"); err != nil {
 			return nil, err
 		}
 	}
@@ -369,29 +328,29 @@ func kindByName(name string) (Kind, bool) {
 	if i < 0 {
 		return 0, false
 	}
-	return Kind(i), true //nolint:gosec // i indexes kindNames
+	return Kind(i), true // #nosec G115 -- i indexes kindNames
 }
 
 func (p *parser) edge() (*Edge, error) {
-	p.advance()
+	p.Advance()
 	e := &Edge{MaxOut: -1}
 	var err error
-	if e.Name, err = p.name(lex.TypeName, "type_name"); err != nil {
+	if e.Name, err = p.Name(lex.TypeName, "type_name"); err != nil {
 		return nil, err
 	}
-	if err := p.need(":", "`:`"); err != nil {
+	if err := p.Need(":", "`:`"); err != nil {
 		return nil, err
 	}
-	if e.From, err = p.name(lex.TypeName, "type_name"); err != nil {
+	if e.From, err = p.Name(lex.TypeName, "type_name"); err != nil {
 		return nil, err
 	}
-	if err := p.need("->", "`->`"); err != nil {
+	if err := p.Need("->", "`->`"); err != nil {
 		return nil, err
 	}
-	if e.To, err = p.name(lex.TypeName, "type_name"); err != nil {
+	if e.To, err = p.Name(lex.TypeName, "type_name"); err != nil {
 		return nil, err
 	}
-	for p.cur().Is("@") {
+	for p.Cur().Is("@") {
 		a, err := p.annotation()
 		if err != nil {
 			return nil, err
@@ -402,7 +361,7 @@ func (p *parser) edge() (*Edge, error) {
 			}
 		}
 	}
-	if p.take("{") {
+	if p.Take("{") {
 		e.Props, err = p.body(e.Name, func(annotation, string) error { return nil })
 	}
 	return e, err
@@ -426,10 +385,13 @@ func (e *Edge) cardinality(a annotation) error {
 	return nil
 }
 
-// TypeAt reads a parameter's type from tokens[i:] and returns the index behind it. ok is false where no type
-// that a parameter can have stands there.
-func TypeAt(source string, tokens []lex.Token, i int) (t Type, next int, ok bool) {
-	p := &parser{src: source, tokens: tokens, i: i}
-	t, err := parseType(p, false)
-	return t, p.i, err == nil
+// ParameterType reads a query parameter's type. ok is false where no type that a parameter can have stands; the
+// cursor then stays where it was.
+func ParameterType(c *lex.Cursor) (t Type, ok bool) {
+	start := c.Mark()
+	t, err := parseType(c, false)
+	if err != nil {
+		c.Reset(start)
+	}
+	return t, err == nil
 }
