@@ -13,7 +13,7 @@
 // OMNIGRAPH_TOKEN, OMNIGRAPH_BIN, OMNIGRAPH_STORE, NOISE_FLOOR, RESULTS_DIR.
 import { CLIClient, HTTPClient, record, report } from 'k6/x/omnigraph';
 import { choice, number, target } from './lib/target.js';
-import { begin, described, leave, needKeys, optimizeNow, sized } from './lib/scenario.js';
+import { begin, described, leave, needKeys, optimizeNow, share, sized } from './lib/scenario.js';
 import { mixer, ownRows, parseMix, writes } from './lib/mix.js';
 
 const presets = {
@@ -78,9 +78,11 @@ const http = new HTTPClient({ url: where.uri, graph: where.graph, token: where.t
 const cli = new CLIClient({ server: where.uri, graph: where.graph, token: where.token, bin: where.bin, store: where.store, timeout: '600s' });
 
 export function setup() {
-  const data = begin(where, http, rec, { writes: writes(mix) });
+  const data = begin(where, http, rec, { writes: writes(mix), divisible: true });
   needKeys(data, where);
-  if (where.store && where.mayWrite) {
+  if (where.store && where.mayWrite && share()) {
+    console.warn('the optimize before the run is left out: this process does a share of the test, and the others would be disturbed');
+  } else if (where.store && where.mayWrite) {
     optimizeNow(http, cli, rec, 'before the run');
   }
   rec.extra('mix', { workload: __ENV.MIX ? '' : workload, mix, keys: keysKind });

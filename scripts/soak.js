@@ -67,7 +67,7 @@ const http = new HTTPClient({ url: where.uri, graph: where.graph, token: where.t
 const cli = new CLIClient({ server: where.uri, graph: where.graph, token: where.token, bin: where.bin, store: where.store, timeout: '600s' });
 
 export function setup() {
-  const data = begin(where, http, rec, { writes: writes(mix) });
+  const data = begin(where, http, rec, { writes: writes(mix), divisible: true });
   needKeys(data, where);
   rec.extra('soak', { rate, duration, optimizeEvery });
   return { ...data, own: mix.update || mix.rmw ? ownRows(http, data, 'soak') : [] };

@@ -14,7 +14,7 @@
 import exec from 'k6/execution';
 import { CLIClient, HTTPClient, compare, record, report, sequence } from 'k6/x/omnigraph';
 import { choice, number, numbers, runID, target } from './lib/target.js';
-import { described, pick, stepScenarios } from './lib/scenario.js';
+import { described, pick, stepScenarios, undivided } from './lib/scenario.js';
 import { forgetRun, fullScan, insertRow, keysOf, pointRead, row } from './lib/council.js';
 
 const presets = {
@@ -108,6 +108,7 @@ const cli = new CLIClient({ server: where.uri, graph: where.graph, token: where.
 const warmup = 2;
 
 export function setup() {
+  undivided();
   const health = http.health();
   if (!health.ok) {
     exec.test.abort(`the server can't be used: ${health.error.message}`);

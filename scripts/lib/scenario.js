@@ -35,8 +35,26 @@ export function stepScenarios(steps) {
   }]));
 }
 
+// undivided ends a run that was given a share of the test only. What waits for its turn, or watches the server step by step,
+// counts within one process: shares of it would measure something else, each for itself.
+export function undivided() {
+  if (share()) {
+    exec.test.abort(`this scenario can't be split over processes: run it without --execution-segment, in a single pod (it got ${share()})`);
+  }
+}
+
+// share is the part of the test that this process does, or nothing if that is all of it.
+export function share() {
+  const segment = exec.test.options.executionSegment;
+  return segment && String(segment) !== '0:1' ? String(segment) : undefined;
+}
+
 // begin checks that the run can be made and gives what teardown needs: the run's id and where the history stands.
-export function begin(where, http, rec, { writes = false, optimizes = false } = {}) {
+// A scenario that may be split over processes says so.
+export function begin(where, http, rec, { writes = false, optimizes = false, divisible = false } = {}) {
+  if (!divisible) {
+    undivided();
+  }
   const health = http.health();
   if (!health.ok) {
     exec.test.abort(`the server can't be used: ${health.error.message}`);
@@ -104,7 +122,7 @@ export function leave(where, http, cli, rec, data) {
   if (!where.mayWrite) {
     return;
   }
-  if (where.store && cli) {
+  if (where.store && cli && !share()) { // the other processes may be at work
     if (!tryOptimize(cli).ok) {
       console.warn("the store was not optimized before the run's rows are deleted");
     }

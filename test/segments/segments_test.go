@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -344,18 +345,7 @@ func TestFourProcessesWriteToOneServerWithoutACollision(t *testing.T) {
 	}
 	assert.Zero(t, refused, "a key was written twice")
 	// What the server says it holds decides, not what the clients believe.
-	body, err := json.Marshal(map[string]string{"query": "query projects() { match { $p: Project } return { $p.slug } }"})
-	require.NoError(t, err)
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.URL+"/graphs/"+r.Graph+"/query", bytes.NewReader(body))
-	require.NoError(t, err)
-	req.Header.Set("Authorization", "Bearer "+r.Token)
-	req.Header.Set("Content-Type", "application/json")
-	res, err := http.DefaultClient.Do(req)
-	require.NoError(t, err)
-	defer res.Body.Close()
-	answer, err := io.ReadAll(res.Body)
-	require.NoError(t, err)
-	assert.EqualValues(t, written, strings.Count(string(answer), "segments-"), "%s", answer)
+	assert.EqualValues(t, written, count(t, r, "query projects() { match { $p: Project } return { $p.slug } }", "segments-"))
 	assert.EqualValues(t, n, written)
 }
 
@@ -373,4 +363,111 @@ func TestStepsThatWaitForEachOtherRefuseAShareOfATest(t *testing.T) {
 	require.NoError(t, err, "an exception in an iteration does not end a run")
 	assert.Contains(t, string(out), "run it without --execution-segment")
 	assert.Contains(t, string(out), "0:1/2")
+}
+
+// divisible are the scenarios that several processes may do together.
+var divisible = []string{"mix", "soak"}
+
+func TestScenariosThatCantBeSplitSaySoAtOnce(t *testing.T) {
+	t.Parallel()
+	scripts, err := filepath.Glob("../../scripts/*.js")
+	require.NoError(t, err)
+	require.Greater(t, len(scripts), len(divisible))
+	for _, file := range scripts {
+		name := strings.TrimSuffix(filepath.Base(file), ".js")
+		source, err := os.ReadFile(file)
+		require.NoError(t, err)
+		if slices.Contains(divisible, name) {
+			assert.NotContains(t, string(source), "sequence(", "%s: steps wait for each other within one process only", name)
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path, err := filepath.Abs(file)
+			require.NoError(t, err)
+			cmd := exec.CommandContext(t.Context(), k6, "run", "--quiet", "--no-usage-report", "--execution-segment", "1/4:1/2", "--execution-segment-sequence", quarterSequence, path)
+			cmd.Dir = t.TempDir()
+			cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + cmd.Dir, "OMNIGRAPH_URI=http://127.0.0.1:1"} // nobody is asked
+			out, err := cmd.CombinedOutput()
+			var exit *exec.ExitError
+			require.ErrorAs(t, err, &exit, "%s", out)
+			assert.Equal(t, 108, exit.ExitCode(), "%s", out)
+			assert.Contains(t, string(out), "run it without --execution-segment")
+			assert.Contains(t, string(out), "1/4:1/2")
+		})
+	}
+}
+
+func TestTheWholeOfATestIsNoShare(t *testing.T) {
+	t.Parallel()
+	r := rigtest.Start(t, rigtest.Rows(10))
+	path, err := filepath.Abs("../../scripts/noise-floor.js")
+	require.NoError(t, err)
+	cmd := exec.CommandContext(t.Context(), k6, "run", "--quiet", "--no-usage-report", "--execution-segment", "0:1", path)
+	cmd.Dir = t.TempDir()
+	cmd.Env = append(os.Environ(), "OMNIGRAPH_URI="+r.URL, "OMNIGRAPH_GRAPH="+r.Graph, "OMNIGRAPH_TOKEN="+r.Token, "NOISE_BLOCKS=2", "NOISE_PAIRS=2")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(out))
+}
+
+// TestProcessesThatShareATestLeaveEachOthersStoreAlone runs the soak in two halves on a store that each could optimize:
+// none does so before or after its half, while the other may be at work, and the rows of both are gone afterwards.
+func TestProcessesThatShareATestLeaveEachOthersStoreAlone(t *testing.T) {
+	t.Parallel()
+	for _, name := range divisible {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := rigtest.Start(t, rigtest.Rows(30))
+			rigs, err := r.Server.Environment()
+			require.NoError(t, err)
+			path, err := filepath.Abs(filepath.Join("../../scripts", name+".js"))
+			require.NoError(t, err)
+			halves := []string{"0:1/2", "1/2:1"}
+			outputs, folders := make([]string, len(halves)), make([]string, len(halves))
+			var wg sync.WaitGroup
+			for i, half := range halves {
+				cmd := exec.CommandContext(t.Context(), k6, "run", "--quiet", "--no-usage-report", "--execution-segment", half, "--execution-segment-sequence", "0,1/2,1", path)
+				folders[i] = t.TempDir()
+				cmd.Dir = folders[i]
+				cmd.Env = append(append(os.Environ(), rigs...), "RATE=8", "DURATION=3s", "SOAK_OPTIMIZE_EVERY=0", "WORKLOAD=a")
+				wg.Go(func() {
+					out, err := cmd.CombinedOutput()
+					var exit *exec.ExitError
+					if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 99) {
+						out = fmt.Appendf(out, "FAILED: %v", err)
+					}
+					outputs[i] = string(out)
+				})
+			}
+			wg.Wait()
+			for i, out := range outputs {
+				assert.NotContains(t, out, "FAILED", halves[i])
+				assert.Contains(t, out, "rows of this run were deleted", halves[i])
+				rec, err := recorder.Read(filepath.Join(folders[i], "results", name, "record.json"))
+				require.NoError(t, err)
+				for _, cell := range rec.Cells {
+					assert.NotEqual(t, "optimize", cell.Op, "the half %s compacted the store", halves[i])
+				}
+			}
+			assert.Zero(t, count(t, r, `query written() { match { $m: Memory } return { $m.project } }`, "load-test-"), "rows are left behind")
+		})
+	}
+}
+
+// count asks the server, not the clients: how often a text occurs in what a query returns.
+func count(t *testing.T, r *rigtest.Rig, gq, text string) int {
+	t.Helper()
+	body, err := json.Marshal(map[string]string{"query": gq})
+	require.NoError(t, err)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.URL+"/graphs/"+r.Graph+"/query", bytes.NewReader(body))
+	require.NoError(t, err)
+	req.Header.Set("Authorization", "Bearer "+r.Token)
+	req.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	defer res.Body.Close()
+	answer, err := io.ReadAll(res.Body)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, res.StatusCode, "%s", answer)
+	return strings.Count(string(answer), text)
 }
