@@ -280,7 +280,8 @@ func (j *judge) schedule() {
 
 func (j *judge) cells() {
 	rec := j.rec
-	var succeeded, measured uint64
+	var succeeded, measured, sent uint64
+	failures := map[string]uint64{}
 	for i := range rec.Cells {
 		c := &rec.Cells[i]
 		if n := c.Errors[admissionKind]; n > 0 {
@@ -292,10 +293,14 @@ func (j *judge) cells() {
 		}
 		measured++
 		succeeded += c.N
+		sent += c.N + c.Failed + c.Canceled
+		for kind, n := range c.Errors {
+			failures[kind] += n
+		}
 		if total := c.N + c.Failed; total > 0 {
 			if share := float64(c.Failed) / float64(total); share > rec.Limits.ErrorShare && !rec.probe(c.Scenario) && !c.Maintenance() {
 				j.add("errors_above_limit", "%s: %d of %d operations failed (%s; limit %.0f %%)",
-					c.Label(), c.Failed, total, errorWords(c.Errors), rec.Limits.ErrorShare*100)
+					c.Label(), c.Failed, total, ErrorWords(c.Errors), rec.Limits.ErrorShare*100)
 			}
 		}
 		if c.Directional && !c.Maintenance() {
@@ -306,10 +311,13 @@ func (j *judge) cells() {
 		}
 	}
 	if succeeded == 0 {
-		if measured == 0 {
+		switch {
+		case measured == 0:
 			j.add("no_success", "no operation was measured")
-		} else {
-			j.add("no_success", "none of the measured operations succeeded")
+		case len(failures) == 0:
+			j.add("no_success", "none of %d measured operations succeeded: all were cut off by the end of the run", sent)
+		default:
+			j.add("no_success", "none of %d measured operations succeeded (%s)", sent, ErrorWords(failures))
 		}
 	}
 }
@@ -319,8 +327,8 @@ func (rec *Record) probe(scenario string) bool {
 	return slices.ContainsFunc(rec.Scenarios, func(s Scenario) bool { return s.Probe && s.Name == scenario })
 }
 
-// errorWords lists error kinds, most frequent first.
-func errorWords(errors map[string]uint64) string {
+// ErrorWords lists error kinds with their counts, most frequent first: "40 forbidden, 5 timeout".
+func ErrorWords(errors map[string]uint64) string {
 	kinds := slices.Collect(maps.Keys(errors))
 	slices.SortFunc(kinds, func(a, b string) int {
 		if errors[a] != errors[b] {
@@ -393,10 +401,18 @@ func (j *judge) pairs() {
 			j.add("failed_pairs", "%s: %d of %d pairs had a failed side", pr.Label(), pr.Failed, pr.N+pr.Failed)
 		}
 		if adjusted[i] != nil && *adjusted[i] < 0.05 {
-			j.add("order_effect", "%s: the difference depends on which went first (p = %.3g after Holm)",
-				pr.Label(), *adjusted[i])
+			j.add("order_effect", "%s: the difference depends on which went first (%s after Holm)",
+				pr.Label(), pWords(*adjusted[i]))
 		}
 	}
+}
+
+// pWords writes a p value in a sentence. Below a thousandth the tests' approximations say no more than that.
+func pWords(p float64) string {
+	if p < 0.001 {
+		return "p < 0.001"
+	}
+	return fmt.Sprintf("p = %.3f", p)
 }
 
 // Label names a comparison in a sentence.

@@ -134,6 +134,24 @@ func TestARunWithFewSamplesInEveryCellIsDirectional(t *testing.T) {
 	assert.Equal(t, Directional, verdict)
 }
 
+func TestARunWithoutASuccessSaysWhatItGotInstead(t *testing.T) {
+	rec := sound()
+	rec.Cells[0].N, rec.Cells[0].Failed = 0, 45
+	rec.Cells[0].Errors = map[string]uint64{"timeout": 5, "forbidden": 40}
+	_, reasons := Judge(rec)
+	require.NotEmpty(t, reasons)
+	assert.Equal(t, Reason{"no_success", "none of 45 measured operations succeeded (40 forbidden, 5 timeout)"}, reasons[0])
+}
+
+func TestATinyPValueIsNeverWrittenAsZero(t *testing.T) {
+	rec := sound()
+	rec.Pairs[0].OrderEffectP = ptr(0.0)
+	_, reasons := Judge(rec)
+	require.Len(t, reasons, 1)
+	assert.Contains(t, reasons[0].Text, "(p < 0.001 after Holm)")
+	assert.Equal(t, "p = 0.049", pWords(0.049))
+}
+
 func TestTheWorstReasonDecides(t *testing.T) {
 	rec := sound()
 	rec.Generator.GCShare = ptr(0.2)

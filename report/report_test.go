@@ -258,7 +258,7 @@ func TestDegenerateRecordsHaveReports(t *testing.T) {
 	}{
 		"nothing":    {func(*recorder.Recorder) {}, "no operation was measured"},
 		"one sample": {func(r *recorder.Recorder) { one(r, recorder.OK) }, "an interval of p50 needs 20 samples, there are 1"},
-		"all failed": {func(r *recorder.Recorder) { one(r, recorder.Failed("timeout")) }, "none of the measured operations succeeded"},
+		"all failed": {func(r *recorder.Recorder) { one(r, recorder.Failed("timeout")) }, "none of 1 measured operations succeeded (1 timeout)"},
 		"canceled":   {func(r *recorder.Recorder) { one(r, recorder.Canceled) }, "0 + 1 canceled"},
 		"one side": {func(r *recorder.Recorder) {
 			one(r, recorder.OK)

@@ -2,9 +2,6 @@ package report
 
 import (
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/mitodl/xk6-omnigraph/recorder"
 )
@@ -45,7 +42,7 @@ func outageAnswer(rec *recorder.Record, _ []*group) answer {
 		list []outage
 	}{{"reads", o.Reads}, {"writes", o.Writes}} {
 		for _, one := range set.list {
-			t.Rows = append(t.Rows, []string{set.name, ms(one.Seconds), count(one.Failed), kindWords(one.Kinds)})
+			t.Rows = append(t.Rows, []string{set.name, ms(one.Seconds), count(one.Failed), recorder.ErrorWords(one.Kinds)})
 		}
 	}
 	var out answer
@@ -69,14 +66,6 @@ func outageAnswer(rec *recorder.Record, _ []*group) answer {
 	}
 	out.sections = []Section{s}
 	return out
-}
-
-func kindWords(kinds map[string]uint64) string {
-	var words []string
-	for _, k := range slices.Sorted(maps.Keys(kinds)) {
-		words = append(words, fmt.Sprintf("%s %s", count(kinds[k]), k))
-	}
-	return strings.Join(words, ", ")
 }
 
 func outageWords(list []outage) string {

@@ -122,6 +122,49 @@ func TestWritersThatSlowEachOtherDown(t *testing.T) {
 	assert.Contains(t, said(d), "3.00 conflicts for every commit")
 }
 
+func TestWritersWithoutASuccessSayWhy(t *testing.T) {
+	refuse := func(rec *recorder.Recorder, kind string) {
+		for _, n := range []int{1, 8} {
+			c := rec.Cell(recorder.CellKey{
+				Scenario: fmt.Sprintf("%s_r1_%d", kind, n), Transport: "http", Op: "mutate", Query: "add_memory", Workers: n, Phase: "measure",
+			})
+			for i := range 25 {
+				why := "forbidden"
+				if i == 0 {
+					why = "timeout"
+				}
+				c.Record(time.Millisecond, recorder.Failed(why))
+				c.NoteError(why, "the policy denies it.")
+			}
+		}
+	}
+	d := Build(withExtra(t, nil, func(rec *recorder.Recorder) { refuse(rec, "distinct"); refuse(rec, "same") }))
+	const why = "all 50 failed (48 forbidden, 2 timeout), for example: the policy denies it. There is no throughput to show."
+	assert.Contains(t, said(d), "No insert of a distinct key got through: "+why)
+	assert.Contains(t, said(d), "No update of the contested row got through: "+why)
+	for _, s := range d.Sections {
+		if s.Title == "Writers" {
+			assert.Empty(t, s.Tables, "nothing to put into a table")
+			assert.Len(t, s.Text, 2)
+		}
+	}
+}
+
+func TestWritersAreNotJudgedByAHandfulOfCommits(t *testing.T) {
+	d := Build(withExtra(t, nil, func(rec *recorder.Recorder) {
+		for n, ms := range map[int]int{1: 50, 8: 800} {
+			c := rec.Cell(recorder.CellKey{
+				Scenario: fmt.Sprintf("distinct_r1_%d", n), Transport: "http", Op: "mutate", Query: "add_memory", Workers: n, Phase: "measure",
+			})
+			for range 5 {
+				c.Record(time.Duration(ms)*time.Millisecond, recorder.OK)
+			}
+		}
+	}))
+	assert.Contains(t, said(d), "too few for an interval")
+	assert.NotContains(t, said(d), "slows the system down")
+}
+
 func TestABrokenPromiseIsAFindingOfAValidRunAndSeenInAnInvalidOne(t *testing.T) {
 	extras := map[string]string{
 		"integrity:unique": `{"checked":5,"broken":5,"unknown":0,"examples":["8 rows with this key"],"rounds":5,"writers":8}`,

@@ -24,7 +24,8 @@ type writerLevel struct {
 	ok      uint64
 	failed  uint64
 	retries uint64
-	capped  uint64
+	errors  map[string]uint64
+	message string // of one failure
 }
 
 // writerLevels collects the levels of one kind of contention.
@@ -39,7 +40,7 @@ func writerLevels(groups []*group, contention string) []*writerLevel {
 			for _, c := range cells {
 				w := found[l.workers]
 				if w == nil {
-					w = &writerLevel{workers: l.workers}
+					w = &writerLevel{workers: l.workers, errors: map[string]uint64{}}
 					found[l.workers] = w
 				}
 				w.add(c)
@@ -64,7 +65,12 @@ func (w *writerLevel) add(c *recorder.CellRecord) {
 	w.ok += c.N
 	w.failed += c.Failed
 	w.retries += c.Retries
-	w.capped += c.Errors["admission_capped"]
+	for kind, n := range c.Errors {
+		w.errors[kind] += n
+		if w.message == "" {
+			w.message = firstMessage(c.Messages[kind])
+		}
+	}
 }
 
 func (w *writerLevel) rate() float64 {
@@ -73,6 +79,21 @@ func (w *writerLevel) rate() float64 {
 		sum += r
 	}
 	return sum / math.Max(1, float64(len(w.rates)))
+}
+
+// throughput is the mean rate of the rounds, with the interval that the durations give: see [group.throughput].
+func (w *writerLevel) throughput() analysis.Estimate {
+	v := w.rate()
+	e := analysis.Estimate{Value: &v}
+	s := analysis.NewSample(w.ms)
+	if s.Len() < analysis.MinP50CI || s.Sum() <= 0 {
+		e.Note = fmt.Sprintf("an interval needs %d samples, there are %d", analysis.MinP50CI, s.Len())
+		return e
+	}
+	mean, half := meanWithHalf(s)
+	relative := math.Min(half/mean, 0.99)
+	e.CI = &analysis.Interval{v / (1 + relative), v / (1 - relative)}
+	return e
 }
 
 // writersAnswer says how the store takes more writers.
@@ -84,7 +105,13 @@ func writersAnswer(_ *recorder.Record, groups []*group) answer {
 	boot := analysis.DefaultBootstrap()
 	s := Section{Title: "Writers"}
 	var out answer
-	if len(distinct) > 0 {
+	silent := func(text string) {
+		s.Text = append(s.Text, text)
+		out.findings = append(out.findings, Finding{Text: text, Next: "Mend what the errors name, and run it again."})
+	}
+	if text := nothingThrough("insert of a distinct key", distinct); text != "" {
+		silent(text)
+	} else if len(distinct) > 0 {
 		fit := analysis.FitUSL(throughputs(distinct), boot)
 		s.Tables = append(s.Tables, writersTable("Single-row inserts of distinct keys, over HTTP", distinct, boot))
 		s.Notes = append(s.Notes, uslNote(fit))
@@ -93,7 +120,9 @@ func writersAnswer(_ *recorder.Record, groups []*group) answer {
 			s.Plots = append(s.Plots, *p)
 		}
 	}
-	if len(same) > 0 {
+	if text := nothingThrough("update of the contested row", same); text != "" {
+		silent(text)
+	} else if len(same) > 0 {
 		s.Tables = append(s.Tables, writersTable("Updates of one and the same row, repeated after each conflict, over HTTP", same, boot))
 		out.findings = append(out.findings, sameFinding(same)...)
 	}
@@ -104,6 +133,32 @@ func writersAnswer(_ *recorder.Record, groups []*group) answer {
 		}
 	}
 	return out
+}
+
+// nothingThrough says that none of a contention's writes succeeded, and why; empty where one did, or none was sent.
+func nothingThrough(what string, levels []*writerLevel) string {
+	errors := map[string]uint64{}
+	var ok, failed uint64
+	message := ""
+	for _, w := range levels {
+		ok += w.ok
+		failed += w.failed
+		for kind, n := range w.errors {
+			errors[kind] += n
+		}
+		message = firstOf(message, w.message)
+	}
+	if len(levels) == 0 || ok > 0 {
+		return ""
+	}
+	if failed == 0 {
+		return fmt.Sprintf("No %s got through: the run ended before one did.", what)
+	}
+	text := fmt.Sprintf("No %s got through: all %s failed (%s)", what, count(failed), recorder.ErrorWords(errors))
+	if message != "" {
+		text += fmt.Sprintf(", for example: %s", strings.TrimSuffix(message, "."))
+	}
+	return text + ". There is no throughput to show."
 }
 
 func throughputs(levels []*writerLevel) []analysis.Throughput {
@@ -140,6 +195,9 @@ func writersTable(caption string, levels []*writerLevel, boot analysis.Bootstrap
 
 // ratesText shows every round's rate: their spread is what the reader needs.
 func ratesText(rates []float64) string {
+	if len(rates) == 0 {
+		return none
+	}
 	words := make([]string, len(rates))
 	for i, r := range rates {
 		words[i] = ms(r)
@@ -173,23 +231,29 @@ const hardlyMore = 1.2
 func distinctFinding(levels []*writerLevel, fit analysis.USLFit) Finding {
 	first, last := levels[0], levels[len(levels)-1]
 	best := slices.MaxFunc(levels, func(a, b *writerLevel) int { return cmp.Compare(a.rate(), b.rate()) })
-	f := Finding{Text: fmt.Sprintf("Single-row inserts: %s commits/s with %s, %s with %s", ms(first.rate()),
-		counted(first.workers, "writer"), ms(last.rate()), counted(last.workers, "writer"))}
+	from, to := first.throughput(), last.throughput()
+	f := Finding{Text: fmt.Sprintf("Single-row inserts: %s commits/s with %s, %s with %s", estimate(from),
+		counted(first.workers, "writer"), estimate(to), counted(last.workers, "writer"))}
 	if best != first && best != last {
-		f.Text += fmt.Sprintf(", at best %s with %s", ms(best.rate()), counted(best.workers, "writer"))
+		f.Text += fmt.Sprintf(", at best %s with %s", estimate(best.throughput()), counted(best.workers, "writer"))
 	}
-	f.Text += "."
+	f.Text += "." + failureWords(levels)
 	capped := uint64(0)
 	for _, w := range levels {
-		capped += w.capped
+		capped += w.errors["admission_capped"]
 	}
+	fromLow, _ := bounds(from)
+	_, toHigh := bounds(to)
 	switch {
 	case len(levels) < 2:
 		f.Next = "Measure more levels."
 	case capped > 0:
 		f.Text += fmt.Sprintf(" %s were refused by the admission cap: the highest levels show a policy, not a capacity.", counted(capped, "commit"))
 		f.Next = "Spread the writers over several actors (WRITERS_ACTORS) to see the store's own limit."
-	case last.rate() < first.rate()*0.95:
+	case from.CI == nil || to.CI == nil:
+		f.Text += fmt.Sprintf(" That is too few for an interval, which takes %d commits at a level.", analysis.MinP50CI)
+		f.Next = "Repeat with longer levels (WRITERS_SECONDS) before acting on it."
+	case toHigh < fromLow:
 		f.Text += " Adding writers slows the system down: commits are made one after the other, and each waits for all."
 		f.Next = fmt.Sprintf("Write from at most %s, and put several rows into one commit (batch-writes.js says how many).", counted(best.workers, "writer"))
 	case best.rate() < first.rate()*hardlyMore:
@@ -199,6 +263,23 @@ func distinctFinding(levels []*writerLevel, fit analysis.USLFit) Finding {
 		f.Next = fmt.Sprintf("Stay at or below %.0f writers.", *fit.PeakN.Value)
 	}
 	return f
+}
+
+// failureWords says how many writes of all levels failed, and how; empty where none did.
+func failureWords(levels []*writerLevel) string {
+	errors := map[string]uint64{}
+	var ok, failed uint64
+	for _, w := range levels {
+		ok += w.ok
+		failed += w.failed
+		for kind, n := range w.errors {
+			errors[kind] += n
+		}
+	}
+	if failed == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" %s of %s failed (%s).", count(failed), count(ok+failed), recorder.ErrorWords(errors))
 }
 
 func sameFinding(levels []*writerLevel) []Finding {
