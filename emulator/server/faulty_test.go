@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -162,6 +163,42 @@ func TestARestartClosesThePortThenHidesTheGraphs(t *testing.T) {
 	require.Equal(t, []string{"refused", "missing", "back"}, seen)
 	cancel()
 	require.NoError(t, <-served)
+	requireClosed(t, runner.Addr())
+}
+
+// requireClosed checks that nobody listens, not even a socket that was forgotten.
+func requireClosed(t *testing.T, address string) {
+	t.Helper()
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
+	if err == nil {
+		_ = conn.Close()
+	}
+	require.ErrorIs(t, err, syscall.ECONNREFUSED)
+}
+
+func TestTheEndClosesThePort(t *testing.T) {
+	t.Parallel()
+	for name, begun := range map[string]bool{"while it serves": true, "before it serves": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			runner, err := server.Listen(ctx, "127.0.0.1:0")
+			require.NoError(t, err)
+			served := make(chan error, 1)
+			if !begun {
+				cancel()
+			}
+			go func() { served <- runner.Serve(ctx, demoServer(t, server.Options{})) }()
+			if begun {
+				_, _, err = sendInsert(t, "http://"+runner.Addr())
+				require.NoError(t, err)
+			}
+			cancel()
+			require.NoError(t, <-served)
+			requireClosed(t, runner.Addr())
+		})
+	}
 }
 
 func TestAdminRoutesChangeThePlanForTheirTokenOnLoopback(t *testing.T) {

@@ -49,10 +49,16 @@ func (r *Runner) Restart(closed time.Duration) {
 	}
 }
 
-// Serve answers requests until the context ends, then closes all connections.
+// Serve answers requests until the context ends, then closes the port and all connections.
 func (r *Runner) Serve(ctx context.Context, h http.Handler) error {
-	for ctx.Err() == nil {
+	// The port may be closed already, or be open again although the end was asked for meanwhile.
+	defer func() { _ = r.listener.Close() }()
+	for {
 		closed, err := r.serveOnce(ctx, h)
+		if ctx.Err() != nil {
+			// Whatever went wrong at the end was due to the end that was asked for.
+			return nil
+		}
 		if err == nil {
 			err = r.reopen(ctx, closed)
 		}
@@ -60,8 +66,6 @@ func (r *Runner) Serve(ctx context.Context, h http.Handler) error {
 			return err
 		}
 	}
-	// Whatever went wrong at the end was due to the end that was asked for.
-	return nil
 }
 
 // reopen opens the port again after a while.
