@@ -312,7 +312,13 @@ func maintenanceSection(rec *recorder.Record) []Section {
 	if len(t.Rows) == 0 {
 		return nil
 	}
-	return []Section{{Title: "Maintenance", Tables: []Table{t}}}
+	s := Section{Title: "Maintenance", Tables: []Table{t}}
+	if len(t.Rows) > manyRows {
+		s.Tables[0].Detail = true
+		s.Text = []string{fmt.Sprintf("%s by the run itself; the table with each is in the Markdown and HTML reports.",
+			counted(len(t.Rows), "maintenance step"))}
+	}
+	return []Section{s}
 }
 
 func scheduleSection(rec *recorder.Record) []Section {
@@ -340,11 +346,45 @@ func scheduleSection(rec *recorder.Record) []Section {
 	if len(t.Rows) > 0 {
 		s.Tables = []Table{t}
 	}
+	if len(t.Rows) > manyRows {
+		s.Tables[0].Detail = true
+		s.Text = []string{scheduleWords(rec.Scenarios)}
+	}
 	if closed {
 		s.Notes = append(s.Notes, "Closed model: a worker starts its next operation when the last one has ended, "+
 			"so a slow server is asked less often. Compare variants with it; don't read it as latency under a given rate.")
 	}
 	return []Section{s}
+}
+
+// manyRows is from where on a terminal gets a sentence instead of a table that only serves to look something up.
+const manyRows = 8
+
+// scheduleWords sums many scenarios up: how many there are, and the least that one of them started on time.
+func scheduleWords(scenarios []recorder.Scenario) string {
+	open, unknown := 0, 0
+	least := 1.0
+	where := ""
+	for _, sc := range scenarios {
+		if sc.Model != "open" {
+			continue
+		}
+		open++
+		switch {
+		case sc.OnTimeShare == nil:
+			unknown++
+		case *sc.OnTimeShare < least || where == "":
+			least, where = *sc.OnTimeShare, sc.Name
+		}
+	}
+	text := fmt.Sprintf("%s in the open model", counted(open, "scenario"))
+	if where != "" {
+		text += fmt.Sprintf("; the least on time is %s with %s", where, percent(least))
+	}
+	if unknown > 0 {
+		text += fmt.Sprintf("; of %s the dropped iterations are not known", counted(unknown, "scenario"))
+	}
+	return text + "."
 }
 
 func knownCount(n *int64) string {

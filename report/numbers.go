@@ -12,17 +12,22 @@ import (
 // none stands in a table where there is no figure.
 const none = "–"
 
-// ms writes milliseconds with about three significant digits and never an exponent.
+// ms writes milliseconds, or another quantity, with about three significant digits, commas between thousands, and never
+// an exponent. What is not 0 is not written as 0.
 func ms(v float64) string {
 	switch a := math.Abs(v); {
 	case a >= 99.95:
-		return strconv.FormatFloat(v, 'f', 0, 64)
+		return grouped(strconv.FormatFloat(v, 'f', 0, 64))
 	case a >= 9.995:
 		return strconv.FormatFloat(v, 'f', 1, 64)
 	case a >= 0.9995 || a == 0:
 		return strconv.FormatFloat(v, 'f', 2, 64)
-	default:
+	case a >= 0.0005:
 		return strconv.FormatFloat(v, 'f', 3, 64)
+	case v < 0:
+		return "-<0.001"
+	default:
+		return "<0.001"
 	}
 }
 

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"fmt"
 	"html"
 	"io"
 	"math"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -353,9 +355,45 @@ func TestFamiliesOfScenarios(t *testing.T) {
 	}
 }
 
+func TestATableFitsATerminalByWrappingItsWidestColumns(t *testing.T) {
+	for name, d := range map[string]*Document{
+		"spike": Build(spikeRecord(t)),
+		"errors": Build(withExtra(t, nil, func(rec *recorder.Recorder) {
+			c := rec.Cell(recorder.CellKey{Scenario: "writes", Transport: "http", Op: "mutate", Query: "set_importance", Workers: 8})
+			c.Record(time.Millisecond, recorder.Failed("recovery_required"))
+			c.NoteError("recovery_required", strings.Repeat("what the server said ", 20))
+		})),
+	} {
+		var b bytes.Buffer
+		require.NoError(t, d.Terminal(&b, TerminalOptions{}))
+		for line := range strings.Lines(b.String()) {
+			assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimRight(line, "\n")), 100, "%s: %s", name, line)
+		}
+	}
+	assert.Equal(t, []int{5, 9}, columnWidths(Table{Header: []string{"a", "b"}, Rows: [][]string{{"aaaaa", "bbb bbbbb"}}}, 100))
+	assert.Equal(t, []int{5, 7}, columnWidths(Table{Header: []string{"a", "b"}, Rows: [][]string{{"aaaaa", "bbb bbbbb"}}}, 19))
+	assert.Equal(t, []int{5, 5}, columnWidths(Table{Header: []string{"a", "b"}, Rows: [][]string{{"aaaaa", "bbb bbbbb"}}}, 3), "no word is cut")
+}
+
+func TestManyScenariosAreASentenceOnATerminalAndATableElsewhere(t *testing.T) {
+	rec := recorder.New(recorder.Config{})
+	for i := range 18 {
+		started, dropped := int64(100), int64(i)
+		rec.SetScenario(recorder.Scenario{Name: fmt.Sprintf("step_%d", i), Executor: "constant-arrival-rate", Started: &started, Dropped: &dropped})
+	}
+	got, err := rec.Finish()
+	require.NoError(t, err)
+	text := inTerminal(t, Build(got))
+	assert.Contains(t, text, "18 scenarios in the open model; the least on time is step_17 with 85.5 %.")
+	assert.NotContains(t, text, "iterations started")
+	var b bytes.Buffer
+	require.NoError(t, Build(got).Markdown(&b))
+	assert.Contains(t, b.String(), "iterations started")
+}
+
 func TestNumbers(t *testing.T) {
 	for v, want := range map[float64]string{
-		0: "0.00", 0.0123: "0.012", 0.9996: "1.00", 5.126: "5.13", 9.996: "10.0", 25.94: "25.9", 99.96: "100", 1653.6: "1654", -12.34: "-12.3",
+		0: "0.00", 0.0123: "0.012", 0.9996: "1.00", 5.126: "5.13", 9.996: "10.0", 25.94: "25.9", 99.96: "100", 1653.6: "1,654", -12.34: "-12.3", 0.0002: "<0.001", -0.0002: "-<0.001",
 	} {
 		assert.Equal(t, want, ms(v))
 	}

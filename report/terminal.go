@@ -15,7 +15,8 @@ import (
 // TerminalOptions says what a terminal can show.
 type TerminalOptions struct {
 	Color bool
-	// Width wraps sentences; 0 stands for 100 columns. Tables keep their width.
+	// Width wraps sentences and the cells of tables; 0 stands for 100 columns. A table with more columns than that can
+	// hold is wider.
 	Width int
 }
 
@@ -120,19 +121,53 @@ func (t *terminal) table(tab Table) string {
 	for _, r := range tab.Rows {
 		w.AppendRow(toRow(r))
 	}
-	w.SetColumnConfigs(columns(tab))
+	w.SetColumnConfigs(columns(tab, t.opts.Width))
 	return w.Render()
 }
 
-// columns aligns figures to the right and names to the left.
-func columns(tab Table) []table.ColumnConfig {
+// columns aligns figures to the right and names to the left, and wraps the widest columns until the table fits.
+func columns(tab Table, width int) []table.ColumnConfig {
 	configs := make([]table.ColumnConfig, 0, len(tab.Header))
-	for i := 1; i < len(tab.Header); i++ {
-		if tab.numeric(i) {
-			configs = append(configs, table.ColumnConfig{Number: i + 1, Align: text.AlignRight, AlignHeader: text.AlignRight})
+	for i, most := range columnWidths(tab, width) {
+		c := table.ColumnConfig{Number: i + 1, WidthMax: most, WidthMaxEnforcer: text.WrapSoft}
+		if i > 0 && tab.numeric(i) {
+			c.Align, c.AlignHeader = text.AlignRight, text.AlignRight
 		}
+		configs = append(configs, c)
 	}
 	return configs
+}
+
+// columnWidths gives each column what it needs, less what the table is too wide: the widest column gives way first, but
+// none to less than its longest word.
+func columnWidths(tab Table, width int) []int {
+	widths, words := make([]int, len(tab.Header)), make([]int, len(tab.Header))
+	for _, row := range append([][]string{tab.Header}, tab.Rows...) {
+		for i, cell := range row[:min(len(row), len(widths))] {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+			for _, word := range strings.Fields(cell) {
+				words[i] = max(words[i], utf8.RuneCountInString(word))
+			}
+		}
+	}
+	const frame = 3 // a border and a space on either side
+	total := frame*len(widths) + 1
+	for _, w := range widths {
+		total += w
+	}
+	for ; total > width; total-- {
+		widest := -1
+		for i, w := range widths {
+			if w > words[i] && (widest < 0 || w > widths[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			break
+		}
+		widths[widest]--
+	}
+	return widths
 }
 
 // numeric tells whether a column holds figures: then it is aligned to the right.
