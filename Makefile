@@ -18,6 +18,8 @@ K6 := $(BIN)/k6
 RACE := $(shell $(GO) env CGO_ENABLED 2>/dev/null | grep -q 1 && command -v "$$($(GO) env CC 2>/dev/null)" >/dev/null 2>&1 && echo -race)
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI := $(BIN)/tools/golangci-lint-$(GOLANGCI_VERSION)
+GOSEC_VERSION := v2.30.0
+GOSEC := $(BIN)/tools/gosec-$(GOSEC_VERSION)
 # Where the tests' counts are added up: `make test COUNTS=file`.
 COUNTS ?=
 # The spike's preset: full or quick.
@@ -71,15 +73,18 @@ test-dashboards: build ## Test the dashboards and rules on a Prometheus that bin
 	@internal/tool/test-dashboards.sh "$(COUNTS)"
 
 .PHONY: lint
-lint: $(GOLANGCI) ## golangci-lint over all modules
+lint: $(GOLANGCI) $(GOSEC) ## golangci-lint over all modules, and gosec as xk6 lint runs it
 	$(GOLANGCI) run ./...
 	cd host && $(CURDIR)/$(GOLANGCI) run --config ../.golangci.yml ./...
-	cd dashboards/generate && GOWORK=off $(CURDIR)/$(GOLANGCI) run --config ../../.golangci.yml ./...
+	cd dashboards/generate && GOWORK= $(CURDIR)/$(GOLANGCI) run --config ../../.golangci.yml ./...
+	GOWORK= $(GOSEC) -quiet -exclude-generated ./...
 
-$(GOLANGCI):
+$(GOLANGCI): PACKAGE := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+$(GOSEC): PACKAGE := github.com/securego/gosec/v2/cmd/gosec@$(GOSEC_VERSION)
+$(GOLANGCI) $(GOSEC):
 	@mkdir -p $(BIN)/tools
-	cd $(BIN)/tools && GOWORK=off GOFLAGS=-mod=mod GOBIN=$(CURDIR)/$(BIN)/tools $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
-	@mv $(BIN)/tools/golangci-lint $@
+	cd $(BIN)/tools && GOWORK=off GOFLAGS=-mod=mod GOBIN=$(CURDIR)/$(BIN)/tools $(GO) install $(PACKAGE)
+	@mv $(BIN)/tools/$(firstword $(subst @, ,$(notdir $(PACKAGE)))) $@
 
 .PHONY: fmt
 fmt: ## Format all Go sources
@@ -115,4 +120,4 @@ docs: ## Write the generated parts of docs/ and index.d.ts
 
 .PHONY: dashboards
 dashboards: ## Write dashboards/*.json
-	@cd dashboards/generate && GOWORK=off $(GO) run .
+	@cd dashboards/generate && GOWORK= $(GO) run .

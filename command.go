@@ -44,7 +44,7 @@ func passExitCodes(cmd *cobra.Command) {
 				return errext.WithExitCodeIfNone(err, exitcodes.ThresholdsHaveFailed)
 			}
 			if errors.As(err, &coded) {
-				return errext.WithExitCodeIfNone(err, exitcodes.ExitCode(coded.ExitCode())) //nolint:gosec // exit codes are bytes
+				return errext.WithExitCodeIfNone(err, exitcodes.ExitCode(coded.ExitCode())) // #nosec G115 -- exit codes are bytes
 			}
 			return err
 		}

@@ -113,7 +113,7 @@ func resample(times []uint32, rng *rand.Rand) {
 func sortedIndex(values []float64) []int32 {
 	index := make([]int32, len(values))
 	for i := range index {
-		index[i] = int32(i) //nolint:gosec // reservoirs are far smaller than 2^31
+		index[i] = int32(i) // #nosec G115 -- reservoirs are far smaller than 2^31
 	}
 	slices.SortFunc(index, func(x, y int32) int {
 		switch {

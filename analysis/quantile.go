@@ -46,7 +46,7 @@ func (b Bootstrap) Method() string {
 }
 
 func (b Bootstrap) rng() *rand.Rand {
-	return rand.New(rand.NewPCG(b.Seed, 0x9e3779b97f4a7c15)) //nolint:gosec // resampling, nothing secret
+	return rand.New(rand.NewPCG(b.Seed, 0x9e3779b97f4a7c15)) // #nosec G404 -- resampling, nothing secret
 }
 
 func (b Bootstrap) resamples() int { return max(b.Resamples, 2000) }

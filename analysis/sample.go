@@ -78,7 +78,7 @@ func (s Sample) Len() int {
 	if len(s.upTo) == 0 {
 		return 0
 	}
-	return int(s.upTo[len(s.upTo)-1]) //nolint:gosec // counts of observations fit an int
+	return int(s.upTo[len(s.upTo)-1]) // #nosec G115 -- counts of observations fit an int
 }
 
 // Sum is the sum of all observations.
@@ -97,7 +97,7 @@ func (s Sample) Rank(k int) float64 {
 		return 0
 	}
 	k = min(max(k, 1), s.Len())
-	i := sort.Search(len(s.upTo), func(i int) bool { return s.upTo[i] >= uint64(k) }) //nolint:gosec // k is positive
+	i := sort.Search(len(s.upTo), func(i int) bool { return s.upTo[i] >= uint64(k) }) // #nosec G115 -- k is positive
 	return s.values[i]
 }
 

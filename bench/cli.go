@@ -45,7 +45,7 @@ func measureCLI(ctx context.Context, s settings, progress io.Writer) (*pairs, er
 		return nil
 	}
 	raw := func() error {
-		cmd := exec.CommandContext(ctx, bin, "query", "-e", query, "--params", string(params), "--server", url, "--graph", graph, "--json") //nolint:gosec // the user's own CLI
+		cmd := exec.CommandContext(ctx, bin, "query", "-e", query, "--params", string(params), "--server", url, "--graph", graph, "--json") // #nosec G204 G702 -- the user's own CLI
 		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "OMNIGRAPH_HOME=" + home, "OMNIGRAPH_BEARER_TOKEN=" + token}
 		if _, err := cmd.Output(); err != nil {
 			return fmt.Errorf("raw: %w", err)

@@ -83,7 +83,7 @@ func startStub(ctx context.Context) (string, func(), error) {
 	if err != nil {
 		return "", nil, fmt.Errorf("find this program: %w", err)
 	}
-	cmd := exec.CommandContext(ctx, self, "-stub") //nolint:gosec // this program itself
+	cmd := exec.CommandContext(ctx, self, "-stub") // #nosec G204 -- this program itself
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return "", nil, fmt.Errorf("stub: %w", err)
@@ -148,13 +148,13 @@ func runK6(ctx context.Context, s settings, dir, script, address string) (float6
 		return 0, fmt.Errorf("write the script: %w", err)
 	}
 	summary := filepath.Join(dir, "summary.json")
-	cmd := exec.CommandContext(ctx, s.k6, "run", "--quiet", "--no-usage-report", file) //nolint:gosec // the user's own k6
+	cmd := exec.CommandContext(ctx, s.k6, "run", "--quiet", "--no-usage-report", file) // #nosec G204 -- the user's own k6
 	cmd.Env = append(os.Environ(), "ADDRESS="+address, fmt.Sprintf("VUS=%d", s.clients), fmt.Sprintf("READS=%d", s.reads),
 		fmt.Sprintf("SECONDS=%d", s.seconds), "SUMMARY="+summary)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return 0, fmt.Errorf("k6: %w\n%s", err, out)
 	}
-	data, err := os.ReadFile(summary) //nolint:gosec // written by the run above
+	data, err := os.ReadFile(summary) // #nosec G304 -- written by the run above
 	if err != nil {
 		return 0, fmt.Errorf("read the summary: %w", err)
 	}

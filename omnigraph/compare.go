@@ -97,7 +97,7 @@ func (mi *instance) newComparison(call sobek.FunctionCall) (*comparison, error) 
 	if n < 2 {
 		return nil, fmt.Errorf("compare: argument variants has %d callbacks; it takes at least two", n)
 	}
-	first := int((state.VUID + uint64(max(state.Iteration, 0))) % uint64(n)) //nolint:gosec // never negative, below n
+	first := int((state.VUID + uint64(max(state.Iteration, 0))) % uint64(n)) // #nosec G115 -- never negative, below n
 	for i := range n {
 		c.order = append(c.order, (first+i)%n)
 	}

@@ -46,7 +46,7 @@ func (mi *instance) scriptPath() string {
 	for _, arg := range os.Args[1:] {
 		switch filepath.Ext(arg) {
 		case ".js", ".ts", ".mjs", ".tar":
-			if info, err := os.Stat(arg); err == nil && info.Mode().IsRegular() { //nolint:gosec // an argument of this process
+			if info, err := os.Stat(arg); err == nil && info.Mode().IsRegular() { // #nosec G703 -- an argument of this process
 				return arg
 			}
 		}
@@ -59,7 +59,7 @@ func fileDigest(path string) string {
 	if path == "" {
 		return ""
 	}
-	data, err := os.ReadFile(path) //nolint:gosec // the script that this process runs
+	data, err := os.ReadFile(path) // #nosec G304 -- the script that this process runs
 	if err != nil {
 		return ""
 	}

@@ -304,7 +304,7 @@ func countDataFiles(store string) *int64 {
 		}
 		n += int64(len(files))
 	}
-	if _, err := os.Stat(store); err != nil { //nolint:gosec // the store that the user names
+	if _, err := os.Stat(store); err != nil { // #nosec G703 -- the store that the user names
 		return nil
 	}
 	return &n

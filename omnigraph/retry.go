@@ -191,7 +191,7 @@ func (r *rootModule) budget(kind wire.ErrorKind) *retryBudget {
 
 // seededRandom is a VU's own source, so that VUs don't back off in step and a run can be repeated.
 func seededRandom(vuID uint64) func(int64) int64 {
-	source := rand.New(rand.NewPCG(vuID, 0x9e3779b97f4a7c15)) //nolint:gosec // spreads retries in time, nothing secret
+	source := rand.New(rand.NewPCG(vuID, 0x9e3779b97f4a7c15)) // #nosec G404 -- spreads retries in time, nothing secret
 	var mu sync.Mutex
 	return func(n int64) int64 {
 		mu.Lock()

@@ -12,7 +12,7 @@ import (
 	"go.k6.io/k6/v2/lib/fsext"
 )
 
-const takesTokensFile = "the path of a JSON file: an object of tokens by actor, as a rig's tokens.json, or a list of tokens" //nolint:gosec // says what the option takes
+const takesTokensFile = "the path of a JSON file: an object of tokens by actor, as a rig's tokens.json, or a list of tokens" // #nosec G101 -- says what the option takes
 
 // readTokensFile fills in the tokens of the file that the option tokensFile names. It reads through k6's own file
 // system, as open() does, so that an archive carries the file.

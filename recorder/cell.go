@@ -176,14 +176,15 @@ func addMessage(messages map[string][]string, kind, message string) map[string][
 func (c *Cell) keep(v rawValue) {
 	n := c.ok.n.Load()
 	slot := n - 1
-	if n > uint64(c.bound) { //nolint:gosec // bound is positive
-		slot = rand.Uint64N(n)       //nolint:gosec // sampling, nothing secret
-		if slot >= uint64(c.bound) { //nolint:gosec // bound is positive
+	bound := uint64(c.bound) // #nosec G115 -- positive
+	if n > bound {
+		// #nosec G404 -- sampling, nothing secret
+		if slot = rand.Uint64N(n); slot >= bound {
 			return
 		}
 	}
 	c.mu.Lock()
-	if slot < uint64(len(c.raw)) && n > uint64(c.bound) { //nolint:gosec // bound is positive
+	if slot < uint64(len(c.raw)) && n > bound {
 		c.raw[slot] = v
 	} else if len(c.raw) < c.bound {
 		c.raw = append(c.raw, v)

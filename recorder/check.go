@@ -66,7 +66,7 @@ func (c *CellRecord) check() []error {
 	if err != nil {
 		return []error{err}
 	}
-	if uint64(s.Len()) != c.N { //nolint:gosec // a count
+	if uint64(s.Len()) != c.N { // #nosec G115 -- a count
 		problems = append(problems, fmt.Errorf("n is %d, its histogram holds %d", c.N, s.Len()))
 	}
 	var failed uint64

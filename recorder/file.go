@@ -112,7 +112,7 @@ func writeFile(path string, data []byte) (err error) {
 
 // syncDir makes a rename last. Not every file system can sync a folder; the record is there all the same.
 func syncDir(dir string) error {
-	d, err := os.Open(dir) //nolint:gosec // the folder of a path that the user gave
+	d, err := os.Open(dir) // #nosec G304 -- the folder of a path that the user gave
 	if err != nil {
 		return nil //nolint:nilerr // see above
 	}
@@ -123,7 +123,7 @@ func syncDir(dir string) error {
 // Read reads a record, compressed or not, or the partial file of a run that was killed: that one has the verdict
 // invalid and the reason "killed".
 func Read(path string) (*Record, error) {
-	f, err := os.Open(path) //nolint:gosec // the user names the record to read
+	f, err := os.Open(path) // #nosec G304 -- the user names the record to read
 	if err != nil {
 		return nil, fmt.Errorf("read record: %w", err)
 	}

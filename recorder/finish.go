@@ -120,7 +120,7 @@ func (r *Recorder) fillGenerator(rec *Record, m meta) error {
 			return err
 		}
 		p50, p99 := msOf(hdr.ValueAtQuantile(50)), msOf(hdr.ValueAtQuantile(99))
-		g.Queues[QueueKind(k).String()] = Queue{ //nolint:gosec // k counts the few kinds
+		g.Queues[QueueKind(k).String()] = Queue{ // #nosec G115 -- k counts the few kinds
 			N: n, P50MS: &p50, P99MS: &p99, SumS: float64(q.micros.Load()) / 1e6,
 		}
 	}
@@ -148,7 +148,7 @@ func (c *Cell) record(repetition string) (CellRecord, error) {
 	if err != nil {
 		return cr, err
 	}
-	cr.N = uint64(hdr.TotalCount()) //nolint:gosec // a count
+	cr.N = uint64(hdr.TotalCount()) // #nosec G115 -- a count
 	cr.BusyS = float64(c.ok.micros.Load()) / 1e6
 	if cr.Histogram, err = encode(hdr); err != nil {
 		return cr, err
@@ -214,7 +214,7 @@ func (c *Cell) decomposition() *Decomposition {
 		if m.sum == 0 {
 			continue
 		}
-		p := m.part(Part(i).String(), d.WallMS) //nolint:gosec // i counts the few parts
+		p := m.part(Part(i).String(), d.WallMS) // #nosec G115 -- i counts the few parts
 		left -= p.MeanMS
 		d.Parts = append(d.Parts, p)
 	}

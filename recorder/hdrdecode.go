@@ -75,8 +75,8 @@ func checkEncoded(encoded string) error {
 		return errors.New("its header is too short")
 	}
 	digits := binary.BigEndian.Uint32(payload[12:])
-	lowest := int64(binary.BigEndian.Uint64(payload[16:]))  //nolint:gosec // checked next
-	highest := int64(binary.BigEndian.Uint64(payload[24:])) //nolint:gosec // checked next
+	lowest := int64(binary.BigEndian.Uint64(payload[16:]))  // #nosec G115 -- checked next
+	highest := int64(binary.BigEndian.Uint64(payload[24:])) // #nosec G115 -- checked next
 	if digits < 1 || digits > 3 || lowest < 1 || highest < 2*lowest || highest > maxHDRValue {
 		return fmt.Errorf("its range %d to %d with %d digits is none that a record has", lowest, highest, digits)
 	}

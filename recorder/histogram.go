@@ -63,7 +63,7 @@ func locate(v int64) (chunk, slot int) {
 	if v < halfSlots {
 		return 0, int(v)
 	}
-	shift := bits.Len64(uint64(v)) - halfBits - 1 //nolint:gosec // v is positive here
+	shift := bits.Len64(uint64(v)) - halfBits - 1 // #nosec G115 -- v is positive here
 	return shift + 1, int(v>>shift) - halfSlots
 }
 
@@ -88,7 +88,7 @@ func (h *histogram) export() (*hdrhistogram.Histogram, error) {
 			if n == 0 {
 				continue
 			}
-			if err := out.RecordValues(lowest(c, s), int64(n)); err != nil { //nolint:gosec // counts stay far below 2^63
+			if err := out.RecordValues(lowest(c, s), int64(n)); err != nil { // #nosec G115 -- counts stay far below 2^63
 				return nil, fmt.Errorf("convert histogram: %w", err)
 			}
 		}

@@ -54,7 +54,7 @@ func (p *Pair) Record(aMS, bMS float64, firstWasA, failed bool) {
 		p.raw = append(p.raw, v)
 		return
 	}
-	if slot := rand.Uint64N(p.n); slot < uint64(len(p.raw)) { //nolint:gosec // sampling, nothing secret
+	if slot := rand.Uint64N(p.n); slot < uint64(len(p.raw)) { // #nosec G404 -- sampling, nothing secret
 		p.raw[slot] = v
 	}
 }

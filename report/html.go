@@ -21,9 +21,9 @@ func (d *Document) HTML(w io.Writer) error {
 		"svg": func(p Plot) template.HTML {
 			drawn++
 			// The chart package escapes every text that comes from a record.
-			return template.HTML(p.draw(fmt.Sprintf("plot%d", drawn))) //nolint:gosec // see above
+			return template.HTML(p.draw(fmt.Sprintf("plot%d", drawn))) // #nosec G203 -- see above
 		},
-		"css":     func() template.CSS { return template.CSS(styleSheet) }, //nolint:gosec // our own file
+		"css":     func() template.CSS { return template.CSS(styleSheet) }, // #nosec G203 -- our own file
 		"numeric": func(t Table, column int) bool { return column > 0 && t.numeric(column) },
 	}).Parse(pageText)
 	if err != nil {

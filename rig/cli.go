@@ -38,7 +38,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 func (r *Rig) cli(ctx context.Context, bin string, env environment, out any, args ...string) error {
 	stdout, stderr := &bounded{max: maxCLIOutput}, &bounded{max: maxCLIOutput}
 
-	cmd := exec.CommandContext(ctx, bin, args...) //nolint:gosec // the caller's own binary
+	cmd := exec.CommandContext(ctx, bin, args...) // #nosec G204 -- the caller's own binary
 	cmd.Dir = r.dir
 	cmd.Env = env.forOmnigraph().with("OMNIGRAPH_HOME", r.path(homeDir), "NO_COLOR", "1")
 	cmd.Stdout, cmd.Stderr = stdout, stderr

@@ -26,7 +26,7 @@ func (r *Rig) resolve(ctx context.Context, b Binaries, env environment) (Binarie
 		return b, fmt.Errorf("link the emulator: %w", err)
 	}
 
-	cmd := exec.CommandContext(ctx, b.Emulator, "link", dir) //nolint:gosec // found beside this program or in PATH
+	cmd := exec.CommandContext(ctx, b.Emulator, "link", dir) // #nosec G204 -- found beside this program or in PATH
 	cmd.Env = env.forOmnigraph()
 	cmd.WaitDelay = pipeDelay
 

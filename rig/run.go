@@ -130,7 +130,7 @@ func (o RunOptions) command(ctx context.Context, s *Server, relay *relay) error 
 
 	name := o.Command[0]
 
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), name, o.Command[1:]...) //nolint:gosec // the user's own
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), name, o.Command[1:]...) // #nosec G204 -- the user's own
 	cmd.Env = orProcess(o.Env).merge(env)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = o.Stdin, o.Stdout, o.Stderr
 	cmd.WaitDelay = pipeDelay

@@ -258,7 +258,7 @@ func (r *Rig) bootOn(ctx context.Context, b Binaries, o UpOptions, port int, tok
 	env := orProcess(o.Env)
 
 	// The server's end is Stop's or the parent-death signal's, not the boot's context's.
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), b.Server, "--cluster", r.dir, "--bind", address) //nolint:gosec
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), b.Server, "--cluster", r.dir, "--bind", address) // #nosec G204
 	cmd.Dir = r.dir
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Env = append(env.forOmnigraph().with(

@@ -105,7 +105,7 @@ func option(text, value string) dashboard.VariableOption {
 }
 
 func (p panel) builder() cog.Builder[dashboard.Panel] {
-	width := uint32(p.width) //nolint:gosec // of 24
+	width := uint32(p.width) // #nosec G115 -- of 24
 	switch p.kind {
 	case single:
 		b := statPanel().Title(p.title).Description(p.description).Datasource(datasource).Unit(p.unit).

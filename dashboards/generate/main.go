@@ -29,7 +29,7 @@ func write(dir string) error {
 		if err != nil {
 			return fmt.Errorf("dashboard %s: %w", e.file, err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, e.file), data, 0o644); err != nil { //nolint:gosec // Grafana reads it as another user
+		if err := os.WriteFile(filepath.Join(dir, e.file), data, 0o644); err != nil { // #nosec G306 -- Grafana reads it as another user
 			return err
 		}
 	}

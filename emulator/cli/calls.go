@@ -14,7 +14,7 @@ import (
 // countCall notes a call beside the fault file and returns those before it: every call is a process of its own,
 // and a rule that says "the third one" needs them counted.
 func countCall(path, command string) (before []faults.Call, err error) {
-	f, err := os.OpenFile(path+".calls", os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600) //nolint:gosec // beside the user's file
+	f, err := os.OpenFile(path+".calls", os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600) // #nosec G304 -- beside the user's file
 	if err != nil {
 		return nil, fmt.Errorf("count the calls of the fault file: %w", err)
 	}

@@ -28,7 +28,7 @@ const (
 	// EnvAPI chooses the API generation: 0.8, 0.10 or 0.13.
 	EnvAPI = "OMNIGRAPH_EMULATOR_API"
 	// EnvToken is the bearer token, as for the real CLI.
-	EnvToken = "OMNIGRAPH_BEARER_TOKEN" //nolint:gosec // a variable's name
+	EnvToken = "OMNIGRAPH_BEARER_TOKEN" // #nosec G101 -- a variable's name
 )
 
 // Env is what the stand-in takes from its process.
@@ -314,7 +314,8 @@ func (inv *invocation) inflict(r *faults.Rule) int {
 
 // holdPipes leaves a child behind that holds this process's output open.
 func holdPipes(d time.Duration) {
-	cmd := exec.Command("sleep", fmt.Sprintf("%.3f", d.Seconds())) //nolint:gosec,noctx // must outlive this process
+	// #nosec G204 -- a number is the only argument
+	cmd := exec.Command("sleep", fmt.Sprintf("%.3f", d.Seconds())) //nolint:noctx // must outlive this process
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	_ = cmd.Start() // without a `sleep` there is nothing to hold
 }

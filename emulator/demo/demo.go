@@ -108,7 +108,7 @@ type source struct {
 }
 
 func newSource() *source {
-	s := &source{rand: rand.New(rand.NewPCG(seed, seed))} //nolint:gosec // reproducible on purpose
+	s := &source{rand: rand.New(rand.NewPCG(seed, seed))} // #nosec G404 -- reproducible on purpose
 	s.enc = json.NewEncoder(&s.out)
 	return s
 }

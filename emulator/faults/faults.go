@@ -138,7 +138,7 @@ func Parse(text []byte, routes []string) (Plan, error) {
 
 // ReadFile reads a fault file from disk.
 func ReadFile(path string, routes []string) (Plan, error) {
-	text, err := os.ReadFile(path) //nolint:gosec // the user names the file
+	text, err := os.ReadFile(path) // #nosec G304 -- the user names the file
 	if err != nil {
 		return Plan{}, fmt.Errorf("faults: %w", err)
 	}
@@ -200,7 +200,7 @@ func (in *Injector) Set(p Plan) {
 	in.plan, in.start, in.rules = p, in.now(), nil
 	for i, r := range p.Rules {
 		// The seed decides the sequence, not a secret.
-		in.rules = append(in.rules, &counter{rule: r, rand: rand.New(rand.NewPCG(p.Seed, uint64(i)))}) //nolint:gosec // as said
+		in.rules = append(in.rules, &counter{rule: r, rand: rand.New(rand.NewPCG(p.Seed, uint64(i)))}) // #nosec G404 -- as said
 	}
 }
 

@@ -40,7 +40,7 @@ func (s *idSource) next() string {
 func encodeULID(ms int64, tail [10]byte) string {
 	var raw [16]byte
 	for i := range 6 {
-		raw[i] = byte(ms >> (8 * (5 - i))) //nolint:gosec // the lowest eight bits
+		raw[i] = byte(ms >> (8 * (5 - i))) // #nosec G115 -- the lowest eight bits
 	}
 	copy(raw[6:], tail[:])
 	var out [26]byte

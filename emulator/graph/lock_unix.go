@@ -9,7 +9,7 @@ import (
 
 func lockFile(f *os.File) error {
 	for {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX) //nolint:gosec // a descriptor fits
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX) // #nosec G115 -- a descriptor fits
 		if err != syscall.EINTR {                          //nolint:errorlint // a bare errno
 			return err
 		}
@@ -17,5 +17,5 @@ func lockFile(f *os.File) error {
 }
 
 func unlockFile(f *os.File) {
-	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) //nolint:gosec // a descriptor fits; closing unlocks, too
+	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) // #nosec G115 -- a descriptor fits; closing unlocks, too
 }

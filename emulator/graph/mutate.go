@@ -640,7 +640,7 @@ func (m *mutation) detach(node int, id string) {
 				gone[r] = true
 			}
 		}
-		order := slices.SortedFunc(maps.Keys(gone), func(a, b *row) int { return int(a.seq) - int(b.seq) }) //nolint:gosec // far below 2^63
+		order := slices.SortedFunc(maps.Keys(gone), func(a, b *row) int { return int(a.seq) - int(b.seq) }) // #nosec G115 -- far below 2^63
 		for _, r := range order {
 			m.remove(i, r)
 			m.rewrites[i] = true

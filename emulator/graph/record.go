@@ -25,7 +25,7 @@ type encoder struct{ buf []byte }
 func (e *encoder) num(n uint64) { e.buf = binary.AppendUvarint(e.buf, n) }
 func (e *encoder) str(s string) { e.num(uint64(len(s))); e.buf = append(e.buf, s...) }
 func (e *encoder) byte(b byte)  { e.buf = append(e.buf, b) }
-func (e *encoder) flag(b bool)  { e.byte(byte(b2i(b))) } //nolint:gosec // 0 or 1
+func (e *encoder) flag(b bool)  { e.byte(byte(b2i(b))) } // #nosec G115 -- 0 or 1
 func (e *encoder) val(v Value) {
 	e.byte(byte(v.kind))
 	switch v.kind {
@@ -42,7 +42,7 @@ func (e *encoder) commit(c *Commit) {
 	e.num(c.Version)
 	e.str(c.MergedParent)
 	e.str(c.Actor)
-	e.num(uint64(c.CreatedAt.UnixMicro())) //nolint:gosec // after 1970
+	e.num(uint64(c.CreatedAt.UnixMicro())) // #nosec G115 -- after 1970
 }
 
 func encodeInit(c *Commit) []byte {
@@ -65,7 +65,7 @@ func encodeCommit(c *Commit, branchName string, ch *change) []byte {
 	e.num(uint64(len(tables)))
 	for _, i := range tables {
 		t := ch.tables[i]
-		e.num(uint64(i)) //nolint:gosec // an index
+		e.num(uint64(i)) // #nosec G115 -- an index
 		e.flag(t.clear)
 		e.num(uint64(len(t.remove)))
 		for _, seq := range t.remove {
@@ -91,7 +91,7 @@ func encodeBranch(kind byte, name, from string) []byte {
 
 func encodeCleanup(keep int) []byte {
 	e := &encoder{buf: []byte{recordCleanup}}
-	e.num(uint64(max(keep, 0))) //nolint:gosec // not negative
+	e.num(uint64(max(keep, 0))) // #nosec G115 -- not negative
 	return e.buf
 }
 
@@ -141,7 +141,7 @@ func (d *decoder) count() int {
 		d.err = errShort
 		return 0
 	}
-	return int(n) //nolint:gosec // bounded by the buffer
+	return int(n) // #nosec G115 -- bounded by the buffer
 }
 
 func (d *decoder) val() Value {
@@ -159,7 +159,7 @@ func (d *decoder) val() Value {
 func (d *decoder) commit() *Commit {
 	return &Commit{
 		ID: d.str(), Version: d.num(), MergedParent: d.str(), Actor: d.str(),
-		CreatedAt: time.UnixMicro(int64(d.num())), //nolint:gosec // written by us
+		CreatedAt: time.UnixMicro(int64(d.num())), // #nosec G115 -- written by us
 	}
 }
 
@@ -207,7 +207,7 @@ func (g *Graph) replayCommit(d *decoder) error {
 	name := d.str()
 	ch := &change{adopt: d.str(), fold: d.byte() != 0}
 	for range d.count() {
-		i := int(d.num()) //nolint:gosec // checked below
+		i := int(d.num()) // #nosec G115 -- checked below
 		if d.err != nil || i < 0 || i >= len(g.specs) {
 			return errors.Join(fmt.Errorf("commit %s names a table that the schema lacks", c.ID), d.err)
 		}

@@ -35,7 +35,7 @@ type Value struct {
 }
 
 func stringValue(s string) Value { return Value{kind: kindString, text: s} }
-func intValue(n int64) Value     { return Value{kind: kindInt, num: uint64(n)} } //nolint:gosec // bits, not a number
+func intValue(n int64) Value     { return Value{kind: kindInt, num: uint64(n)} } // #nosec G115 -- bits, not a number
 func uintValue(n uint64) Value   { return Value{kind: kindUint, num: n} }
 func floatValue(f float64) Value { return Value{kind: kindFloat, num: math.Float64bits(f)} }
 
@@ -54,7 +54,7 @@ func boolValue(b bool) Value {
 // IsNull reports whether the value is absent.
 func (v Value) IsNull() bool { return v.kind == kindNull }
 
-func (v Value) int() int64     { return int64(v.num) } //nolint:gosec // bits, not a number
+func (v Value) int() int64     { return int64(v.num) } // #nosec G115 -- bits, not a number
 func (v Value) float() float64 { return math.Float64frombits(v.num) }
 
 // clone makes the value independent of the document that its text was cut from.
@@ -72,7 +72,7 @@ const (
 )
 
 func dateTimeValue(t time.Time) Value {
-	return Value{kind: kindDateTime, num: uint64(t.UnixMilli())} //nolint:gosec // bits, not a number
+	return Value{kind: kindDateTime, num: uint64(t.UnixMilli())} // #nosec G115 -- bits, not a number
 }
 
 func parseTemporal(kind schema.Kind, text string) (Value, error) {
@@ -86,7 +86,7 @@ func parseTemporal(kind schema.Kind, text string) (Value, error) {
 			continue
 		}
 		if kind == schema.Date {
-			return Value{kind: kindDate, num: uint64(t.Unix() / (msPerDay / 1000))}, nil //nolint:gosec // bits
+			return Value{kind: kindDate, num: uint64(t.Unix() / (msPerDay / 1000))}, nil // #nosec G115 -- bits
 		}
 		return dateTimeValue(t), nil
 	}
@@ -374,7 +374,7 @@ func scalarFromRow(kind schema.Kind, v *jsondoc.Value) (Value, bool, error) {
 		if kind == schema.Date {
 			k = kindDate
 		}
-		return Value{kind: k, num: uint64(n)}, err == nil, nil //nolint:gosec // bits, not a number
+		return Value{kind: k, num: uint64(n)}, err == nil, nil // #nosec G115 -- bits, not a number
 	}
 	if v.Kind != jsondoc.String {
 		return Value{}, false, nil
@@ -422,7 +422,7 @@ func toColumn(owner string, p *schema.Property, v Value) (Value, error) {
 			return v, wrong(map[schema.Kind]string{schema.I32: "Int32", schema.I64: "Int64"}[t.Kind])
 		}
 		if t.Kind == schema.I32 {
-			return intValue(int64(int32(v.int()))), nil //nolint:gosec // the server wraps around, too
+			return intValue(int64(int32(v.int()))), nil // #nosec G115 -- the server wraps around, too
 		}
 		return intValue(v.int()), nil
 	case schema.U32, schema.U64:
@@ -430,7 +430,7 @@ func toColumn(owner string, p *schema.Property, v Value) (Value, error) {
 			return v, wrong(map[schema.Kind]string{schema.U32: "UInt32", schema.U64: "UInt64"}[t.Kind])
 		}
 		if t.Kind == schema.U32 {
-			return uintValue(uint64(uint32(v.num))), nil //nolint:gosec // as above
+			return uintValue(uint64(uint32(v.num))), nil // #nosec G115 -- as above
 		}
 		return uintValue(v.num), nil
 	case schema.F32, schema.F64:

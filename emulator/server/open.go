@@ -40,7 +40,7 @@ func CloseAll(graphs map[string]*Graph) error {
 
 // ReadTokens reads a tokens file, {"actor": "token"}, into a map by token.
 func ReadTokens(path string) (map[string]string, error) {
-	text, err := os.ReadFile(path) //nolint:gosec // the user names the file
+	text, err := os.ReadFile(path) // #nosec G304 -- the user names the file
 	if err != nil {
 		return nil, fmt.Errorf("failed to read bearer tokens file at %s: %w", path, err)
 	}

@@ -30,6 +30,6 @@ export K6="$PWD/bin/k6" PROMETHEUS
 PROMETHEUS=$(command -v prometheus)
 # shellcheck disable=SC2016 # the inner shell's
 bin/k6 x omnigraph rig run --rows 200 -- bash -c '
-	cd dashboards/generate && export GOWORK=off &&
+	cd dashboards/generate && export GOWORK= &&
 		"$0" -counts "$1" -- go test -json -count=1 -timeout 5m ./...' "$tool/testcount" "$counts" || failed=$((failed + 1))
 [ "$failed" -eq 0 ]

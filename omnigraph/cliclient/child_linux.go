@@ -34,7 +34,7 @@ func forkExec(l *launch) (*child, error) {
 		},
 	}
 	// To run the program that the script names is what this package is for; no shell sees the arguments.
-	pid, _, err := syscall.StartProcess(l.path, l.argv, attr) //nolint:gosec
+	pid, _, err := syscall.StartProcess(l.path, l.argv, attr) // #nosec G204
 	if err != nil {
 		return nil, err
 	}

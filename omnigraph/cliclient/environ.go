@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	envToken = "OMNIGRAPH_BEARER_TOKEN" //nolint:gosec // the variable's name, not its value
+	envToken = "OMNIGRAPH_BEARER_TOKEN" // #nosec G101 -- the variable's name, not its value
 	envHome  = "OMNIGRAPH_HOME"
 )
 

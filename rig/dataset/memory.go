@@ -46,12 +46,12 @@ func ProjectKey(i int) string { return fmt.Sprintf("prj-%02d", i+1) }
 // Memory makes the memory with index i, from 0. It depends on the seed and the shape but not on Rows, so that
 // indexes from Rows on give further rows of the same kind, for single-row commits on top of the dataset.
 func (p Params) Memory(i int) Memory {
-	s := newStream(p.Seed, purposeMemory, uint64(i)) //nolint:gosec // an index, not negative
+	s := newStream(p.Seed, purposeMemory, uint64(i)) // #nosec G115 -- an index, not negative
 	m := Memory{
 		Slug:       MemoryKey(i),
 		Kind:       p.kind(s),
-		Project:    ProjectKey(int(s.below(uint64(p.Projects)))), //nolint:gosec // below Projects, which is an int
-		Importance: 1 + int(s.below(5)),                          //nolint:gosec // below 5
+		Project:    ProjectKey(int(s.below(uint64(p.Projects)))), // #nosec G115 -- below Projects, which is an int
+		Importance: 1 + int(s.below(5)),                          // #nosec G115 -- below 5
 		CreatedAt:  epoch.Add(time.Duration(i) * time.Minute).Format(time.RFC3339),
 	}
 	m.Title = fmt.Sprintf("%s %s %s %d", word(s), word(s), word(s), i+1)
@@ -61,7 +61,7 @@ func (p Params) Memory(i int) Memory {
 }
 
 func (p Params) kind(s *stream) string {
-	v := int(s.below(uint64(p.Mix.total()))) //nolint:gosec // validated: total is small and positive
+	v := int(s.below(uint64(p.Mix.total()))) // #nosec G115 -- validated: total is small and positive
 
 	for i, w := range p.Mix.weights() {
 		if v < w {

@@ -32,7 +32,7 @@ func (p Params) relations() []relation {
 		var r relation
 
 		for range tries {
-			r = relation{from: int(s.below(uint64(p.Rows))), to: hubs[ranks.draw(s)]} //nolint:gosec // below Rows
+			r = relation{from: int(s.below(uint64(p.Rows))), to: hubs[ranks.draw(s)]} // #nosec G115 -- below Rows
 			if free(r) {
 				break
 			}
@@ -63,7 +63,7 @@ func (p Params) hubs() []int {
 	}
 
 	for i := len(order) - 1; i > 0; i-- {
-		j := int(s.below(uint64(i + 1))) //nolint:gosec // below i+1
+		j := int(s.below(uint64(i + 1))) // #nosec G115 -- below i+1
 		order[i], order[j] = order[j], order[i]
 	}
 

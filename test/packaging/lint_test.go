@@ -48,7 +48,7 @@ func goMod(t *testing.T) *modfile.File {
 }
 
 // The checks of `xk6 lint`, by their names there. What is left out needs the network (vulnerability, build) or is run by
-// make lint (security).
+// make lint (security: gosec, of the version that the release's xk6 lint uses).
 
 func TestXK6LintModuleAndReplace(t *testing.T) {
 	t.Parallel()

@@ -104,6 +104,9 @@ func TestTheWorkflowsRunWhatHasToHold(t *testing.T) {
 	for _, step := range []string{".ci/run", "govulncheck", "xk6 build", "xk6 lint", "cyclonedx-gomod", "sha256sum", "VERSION", "CHANGELOG.md", "gh release create"} {
 		assert.Contains(t, release, step)
 	}
+	m := regexp.MustCompile(`(?m)^GOSEC_VERSION := (\S+)$`).FindStringSubmatch(text(t, "Makefile"))
+	require.NotNil(t, m)
+	assert.Contains(t, release, "/gosec@"+m[1]+"\n", "make lint and the release check with one gosec")
 	assert.Equal(t, "write", w.Jobs["publish"].Permissions["contents"], "only the last job may write")
 	for name, job := range w.Jobs {
 		if name != "publish" {

@@ -147,7 +147,7 @@ func (d *drawing) root(id, title, desc string, height float64) {
 	fmt.Fprintf(d, `<title id="%s-t">%s</title><desc id="%s-d">%s</desc>`, id, escape(title), id, escape(desc))
 }
 
-func (d *drawing) close() { d.WriteString("</svg>") }
+func (d *drawing) close() { _, _ = d.WriteString("</svg>") }
 
 func (d *drawing) text(x, y float64, anchor, class, s string) {
 	fmt.Fprintf(d, `<text x="%s" y="%s" text-anchor="%s" class="%s">%s</text>`, num(x), num(y), anchor, class, escape(s))
@@ -193,7 +193,7 @@ func (d *drawing) mark(m Mark, x *scale, bottom float64) {
 	at := x.at(m.At)
 	fmt.Fprintf(d, `<g class="mark"><title>%s</title>`, escape(m.Label))
 	d.line(at, topMargin, at, bottom, "markline")
-	d.WriteString("</g>")
+	_, _ = d.WriteString("</g>")
 }
 
 func (d *drawing) series(s *Series, x, y *scale) {
@@ -218,7 +218,7 @@ func (d *drawing) series(s *Series, x, y *scale) {
 		}
 		fmt.Fprintf(d, `<circle cx="%s" cy="%s" r="%s"/>`, num(px), num(py), num(radius))
 	}
-	d.WriteString("</g>")
+	_, _ = d.WriteString("</g>")
 }
 
 // colors and dashes are how many the page's style sheet defines.
@@ -253,7 +253,7 @@ func (d *drawing) legend(rows [][]*Series, top float64) {
 			} else {
 				fmt.Fprintf(d, `<path class="stroke" d="M%s %sL%s %s"/>`, num(x), num(y), num(x+22), num(y))
 			}
-			d.WriteString("</g>")
+			_, _ = d.WriteString("</g>")
 			d.text(x+27, y+4, "start", "axis", s.Name)
 			x += legendWidth(s)
 		}

@@ -68,7 +68,7 @@ func (h *histogram) appendMessage(b []byte, timestamp int64) []byte {
 	b = appendVarint(b, fieldZeroCountInt, h.zeros)
 	b = appendBuckets(b, fieldNegativeSpans, fieldNegativeDeltas, h.negative)
 	b = appendBuckets(b, fieldPositiveSpans, fieldPositiveDeltas, h.positive)
-	return appendVarint(b, fieldHistogramTime, uint64(timestamp)) //nolint:gosec // times after 1970
+	return appendVarint(b, fieldHistogramTime, uint64(timestamp)) // #nosec G115 -- times after 1970
 }
 
 // maxBridgedGap is how many empty buckets are written out rather than starting another span.

@@ -87,6 +87,6 @@ func appendLabel(b []byte, name, value string) []byte {
 func appendSample(b []byte, value float64, timestamp int64) []byte {
 	var sample [24]byte
 	message := appendDouble(sample[:0], fieldSampleValue, value)
-	message = appendVarint(message, fieldSampleTimestamp, uint64(timestamp)) //nolint:gosec // times after 1970
+	message = appendVarint(message, fieldSampleTimestamp, uint64(timestamp)) // #nosec G115 -- times after 1970
 	return appendBytes(b, fieldSamples, message)
 }

@@ -309,7 +309,7 @@ func (x *exchange) report(failure error, challenge bool) {
 	case x.res != nil:
 		key.status, key.proto = x.res.StatusCode, x.res.Proto
 		if key.status >= http.StatusBadRequest {
-			key.code = statusErrorCodeOffset + errCode(key.status) //nolint:gosec // a status has three digits
+			key.code = statusErrorCodeOffset + errCode(key.status) // #nosec G115 -- a status has three digits
 		}
 		x.describeTLS(&key)
 	}

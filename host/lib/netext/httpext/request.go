@@ -64,7 +64,7 @@ func SetRequestCookies(req *http.Request, jar *cookiejar.Jar, reqCookies map[str
 		}
 	}
 	for name, cookie := range reqCookies {
-		//nolint:gosec // attributes such as Secure do not exist in a request's Cookie header
+		// #nosec G124 -- attributes such as Secure do not exist in a request's Cookie header
 		req.AddCookie(&http.Cookie{Name: name, Value: cookie.Value})
 	}
 }

@@ -60,7 +60,7 @@ func (j *CookieJar) Set(address, name, value string, options map[string]any) (bo
 	if err != nil {
 		return false, err
 	}
-	//nolint:gosec // whether a cookie is Secure or HttpOnly is for the script to say
+	// #nosec G124 -- whether a cookie is Secure or HttpOnly is for the script to say
 	cookie := &nethttp.Cookie{Name: name, Value: value}
 	for key, option := range options {
 		if err := setCookieOption(cookie, key, option); err != nil {
@@ -71,7 +71,7 @@ func (j *CookieJar) Set(address, name, value string, options map[string]any) (bo
 	return true, nil
 }
 
-//nolint:gosec // whether a cookie is Secure or HttpOnly is for the script to say
+// #nosec G124 -- whether a cookie is Secure or HttpOnly is for the script to say
 func setCookieOption(cookie *nethttp.Cookie, key string, option any) error {
 	if option == nil {
 		return nil
@@ -136,7 +136,7 @@ func (j *CookieJar) expire(u *neturl.URL, cookies []*nethttp.Cookie) {
 	for _, cookie := range cookies {
 		for _, path := range pathsAbove(u.Path) {
 			for _, domain := range domainsAbove(u.Hostname()) {
-				//nolint:gosec // a cookie that is being deleted
+				// #nosec G124 -- a cookie that is being deleted
 				gone = append(gone, &nethttp.Cookie{Name: cookie.Name, Domain: domain, Path: path, MaxAge: -1})
 			}
 		}
