@@ -32,11 +32,12 @@ var capacityFamily = regexp.MustCompile(`^step_\d+_r\d+$`)
 // loadStep is one offered rate over all its repeats.
 type loadStep struct {
 	rate     float64
-	p95      []float64 // of each repeat; infinite where it could not be completed
+	p95      []float64 // of each repeat, dropped operations infinitely slow; infinite where it could not be completed
 	measured []float64 // p95 of the operations that were made, also where the schedule broke
 	ms       []float64
 	achieved []float64
-	onTime   float64 // the lowest of the repeats
+	onTime   *float64 // the lowest of the repeats; nil if that of one is not known
+	unknown  int      // repeats of whose schedule nothing is known
 	ok       uint64
 	failed   uint64
 	capped   uint64
@@ -57,7 +58,7 @@ func loadSteps(rec *recorder.Record) []*loadStep {
 		}
 		s := found[*c.Rate]
 		if s == nil {
-			s = &loadStep{rate: *c.Rate, onTime: 1}
+			s = &loadStep{rate: *c.Rate}
 			found[*c.Rate] = s
 		}
 		s.add(c, scenarios[c.Scenario], rec.Limits)
@@ -81,12 +82,15 @@ func (s *loadStep) add(c *recorder.CellRecord, sc recorder.Scenario, limits reco
 		s.ms = append(s.ms, r.MS...)
 	}
 	kept := true
-	if sc.OnTimeShare != nil {
-		s.onTime = math.Min(s.onTime, *sc.OnTimeShare)
-		if *sc.OnTimeShare < limits.OnTimeShare {
-			s.broken++
-			kept = false
-		}
+	switch share := sc.OnTimeShare; {
+	case share == nil:
+		s.unknown++
+	case *share < limits.OnTimeShare:
+		s.broken++
+		kept = false
+	}
+	if sc.OnTimeShare != nil && (s.onTime == nil || *sc.OnTimeShare < *s.onTime) {
+		s.onTime = sc.OnTimeShare
 	}
 	if bad := float64(c.Failed + c.Canceled); bad > 0 && bad/(bad+float64(c.N)) > limits.ErrorShare {
 		kept = false
@@ -97,9 +101,24 @@ func (s *loadStep) add(c *recorder.CellRecord, sc recorder.Scenario, limits reco
 	switch {
 	case !kept:
 		s.p95 = append(s.p95, math.Inf(1))
-	case c.P95 != nil:
+	case sc.OnTimeShare == nil:
+		// Whether this repeat was driven at its rate is not known, so it can't be said to have kept anything.
+	case c.P95 == nil:
+	case c.DroppedShare == nil || *c.DroppedShare <= 0:
 		s.p95 = append(s.p95, *c.P95)
+	case c.P95DropAware == nil:
+		s.p95 = append(s.p95, math.Inf(1))
+	default:
+		s.p95 = append(s.p95, *c.P95DropAware)
 	}
+}
+
+// onTimeText is the least share of a step's repeats, "not known" unless all of them are known.
+func (s *loadStep) onTimeText() string {
+	if s.onTime == nil || s.unknown > 0 {
+		return "not known"
+	}
+	return percent(*s.onTime)
 }
 
 // capacityAnswer finds the knee and says what makes it.
@@ -129,14 +148,19 @@ func capacityAnswer(rec *recorder.Record, groups []*group) answer {
 		}
 		t.Rows = append(t.Rows, []string{
 			ms(s.rate), ratesText(s.achieved), estimate(analysis.QuantileOf(analysis.NewSample(s.ms), 0.5, boot)),
-			repeatsText(s.p95), percent(s.onTime), n, s.keptText(about.SLOP95),
+			repeatsText(s.p95), s.onTimeText(), n, s.keptText(about.SLOP95),
 		})
 	}
 	sec := Section{Title: "Capacity", Tables: []Table{t}, Notes: []string{
+		"p95 of each repeat counts dropped iterations as infinitely slow; p50 is of the operations that were made.",
 		fmt.Sprintf("A repeat that started fewer than %s of its iterations on time, or failed in more than %s of its operations, counts as infinitely slow.",
 			percent(rec.Limits.OnTimeShare), percent(rec.Limits.ErrorShare)),
 		fmt.Sprintf("The steps lie around %s operations/s, which a closed loop reached before the run.", ms(about.Estimate)),
 	}}
+	if unknown := unknownRepeats(steps); unknown > 0 {
+		sec.Notes = append(sec.Notes, fmt.Sprintf("Of %s the dropped iterations are not known, as after a run that was killed: whether they kept the objective can't be said.",
+			counted(unknown, "repeat")))
+	}
 	if p := capacityPlot(steps, about, knee); p != nil {
 		sec.Plots = []Plot{*p}
 	}
@@ -147,6 +171,14 @@ func capacityAnswer(rec *recorder.Record, groups []*group) answer {
 		}
 	}
 	return out
+}
+
+func unknownRepeats(steps []*loadStep) int {
+	n := 0
+	for _, s := range steps {
+		n += s.unknown
+	}
+	return n
 }
 
 func repeatsText(values []float64) string {
@@ -169,6 +201,9 @@ func (s *loadStep) keptText(objective float64) string {
 		if v <= objective {
 			kept++
 		}
+	}
+	if len(s.p95) == 0 {
+		return "not known"
 	}
 	return fmt.Sprintf("%d of %d", kept, len(s.p95))
 }
@@ -207,6 +242,10 @@ func limitedBy(rec *recorder.Record, steps []*loadStep, about capacitySearch, kn
 			return limitShared
 		}
 	}
+	// A machine that rests between the steps and is busy in them is not busy on average.
+	if busy := rec.Generator.MachineCPUP95; busy != nil && *busy > rec.Limits.MachineCPU {
+		return limitShared
+	}
 	return limitServer
 }
 
@@ -231,10 +270,10 @@ func kneeFinding(rec *recorder.Record, steps []*loadStep, about capacitySearch, 
 		f.Text += " What ends it is the generator: it could not start iterations in time."
 		f.Next = "Give the generator more CPU or VUs (CAPACITY_VUS), or more machines; the server's own knee lies higher."
 	case limitShared:
-		f.Text += " Server and generator share a busy machine, so that the server alone would take more."
+		f.Text += " The generator's machine was busy by then: if the server runs on it, too, the server alone may take more."
 		f.Next = fmt.Sprintf("Plan with at most %s/s for such a machine; for the server's own knee run the generator elsewhere.", ms(lowest(knee.Rate)))
 	default:
-		f.Text += " What ends it is the server."
+		f.Text += " What ends it is the server: the generator kept up, and no cap was met."
 		f.Next = fmt.Sprintf("Plan with at most %s/s for one server.", ms(lowest(knee.Rate)))
 	}
 	return f

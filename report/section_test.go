@@ -236,7 +236,13 @@ func TestWhatEndsARisingLoadIsTold(t *testing.T) {
 	t.Run("the server", func(t *testing.T) {
 		d := Build(searchRecord(t, rising, nil))
 		// On a logarithmic scale 50 ms lies half way from 25 ms to 100 ms.
-		assert.Contains(t, said(d), "A p95 of 50.0 ms is kept up to 125 [125, 125] reads/s (100/s kept it, 150/s did not). What ends it is the server.")
+		assert.Contains(t, said(d), "A p95 of 50.0 ms is kept up to 125 [125, 125] reads/s (100/s kept it, 150/s did not). What ends it is the server: the generator kept up, and no cap was met.")
+	})
+	t.Run("a machine that is busy in the steps only", func(t *testing.T) {
+		rec := searchRecord(t, rising, nil)
+		busy := 0.99
+		rec.Generator.MachineCPUP95 = &busy
+		assert.Contains(t, said(Build(rec)), "if the server runs on it, too")
 	})
 	t.Run("policy", func(t *testing.T) {
 		d := Build(searchRecord(t, map[float64]float64{50: 10, 100: 25}, func(rec *recorder.Recorder) {
@@ -268,6 +274,57 @@ func TestWhatEndsARisingLoadIsTold(t *testing.T) {
 		d := Build(searchRecord(t, map[float64]float64{50: 80, 100: 90}, nil))
 		assert.Contains(t, said(d), "Raise SLO_P95_MS")
 	})
+}
+
+func TestARepeatWithDroppedOperationsIsJudgedWithThem(t *testing.T) {
+	// Of 100 iterations 4 were dropped and 3 are slow: 93 of 100 kept 50 ms, though the plain p95 of the 96 is fast.
+	d := Build(searchRecord(t, map[float64]float64{50: 10}, func(rec *recorder.Recorder) {
+		rec.SetProbes([]string{"step_009_r1"})
+		c := rec.Cell(recorder.CellKey{Scenario: "step_009_r1", Transport: "http", Op: "query", Query: "get_memory", Rate: 150, Phase: "measure"})
+		for i := range 96 {
+			took := 10 * time.Millisecond
+			if i < 3 {
+				took = 400 * time.Millisecond
+			}
+			c.Record(took, recorder.OK)
+		}
+		started, dropped := int64(96), int64(4)
+		rec.SetScenario(recorder.Scenario{Name: "step_009_r1", Executor: "constant-arrival-rate", Started: &started, Dropped: &dropped})
+	}))
+	row := capacityRow(t, d, "150")
+	assert.Equal(t, "96.0 %", row[4])
+	assert.Regexp(t, `^(399|400)$`, row[3], "the 95th of 100 with 4 infinitely slow")
+	assert.Equal(t, "0 of 1", row[6])
+}
+
+func TestAnUnknownScheduleIsNotAKeptOne(t *testing.T) {
+	d := Build(searchRecord(t, map[float64]float64{50: 10}, func(rec *recorder.Recorder) {
+		c := rec.Cell(recorder.CellKey{Scenario: "step_009_r1", Transport: "http", Op: "query", Query: "get_memory", Rate: 150, Phase: "measure"})
+		for range 96 {
+			c.Record(10*time.Millisecond, recorder.OK)
+		}
+	}))
+	row := capacityRow(t, d, "150")
+	assert.Equal(t, "not known", row[4])
+	assert.Equal(t, "not known", row[6])
+	assert.Contains(t, inTerminal(t, d), "Of 1 repeat the dropped iterations are not known")
+}
+
+// capacityRow is the row of an offered rate.
+func capacityRow(t *testing.T, d *Document, rate string) []string {
+	t.Helper()
+	for _, s := range d.Sections {
+		if s.Title != "Capacity" {
+			continue
+		}
+		for _, row := range s.Tables[0].Rows {
+			if row[0] == rate {
+				return row
+			}
+		}
+	}
+	require.Fail(t, "there is no such row")
+	return nil
 }
 
 func TestAPlanTakesItsServersFromACapacityRun(t *testing.T) {
