@@ -17,12 +17,23 @@ import (
 // variantScope collects what the operations of one variant's callback take together.
 type variantScope struct {
 	name string
+	// iteration is the VU's iteration that compare was called in.
+	iteration int64
 
 	mu     sync.Mutex
 	ops    int
 	failed bool
 	total  time.Duration
 	key    recorder.CellKey
+}
+
+// variantIn gives the variant whose callback runs in a VU's iteration, or nil. An iteration that is cut off while a
+// callback's promise is pending ends without a word: what it left says nothing about the next one.
+func (mi *instance) variantIn(state *lib.State) *variantScope {
+	if mi.variant != nil && mi.variant.iteration != state.Iteration {
+		mi.variant = nil
+	}
+	return mi.variant
 }
 
 // add is called by every operation that was prepared while the scope was the current one, from any goroutine.
@@ -63,7 +74,7 @@ func (mi *instance) compare(call sobek.FunctionCall) sobek.Value {
 	if err != nil {
 		mi.throw(err)
 	}
-	outer := mi.variant
+	outer := mi.variantIn(c.state)
 	value, err := c.run(0, outer)
 	if err != nil {
 		mi.variant = outer
@@ -90,7 +101,7 @@ func (mi *instance) newComparison(call sobek.FunctionCall) (*comparison, error) 
 		if !variantName.MatchString(name) {
 			return nil, fmt.Errorf("compare: the variant's name %q becomes a tag; it takes 1 to 64 letters, digits, dots, dashes and underscores", name)
 		}
-		c.scopes = append(c.scopes, &variantScope{name: name})
+		c.scopes = append(c.scopes, &variantScope{name: name, iteration: state.Iteration})
 		c.calls = append(c.calls, fn)
 	}
 	n := len(c.scopes)
@@ -198,7 +209,7 @@ func (c *comparison) finish() sobek.Value {
 		}
 	}
 	if len(samples) > 0 {
-		metrics.PushIfNotDone(mi.vu.Context(), c.state.Samples, metrics.ConnectedSamples{Samples: samples, Tags: samples[0].Tags, Time: now})
+		metrics.PushIfNotDone(mi.vu.Context(), c.state.Samples, metrics.Samples(samples))
 	}
 	return durations
 }

@@ -80,7 +80,8 @@ func (inv *invocation) finishSamples() {
 	for i := range inv.samples {
 		inv.samples[i].Time = now
 	}
-	metrics.PushIfNotDone(inv.ctx, inv.state.Samples, metrics.ConnectedSamples{Samples: inv.samples, Tags: s.plain, Time: now})
+	// Not ConnectedSamples, which promise outputs one set of tags for all of them.
+	metrics.PushIfNotDone(inv.ctx, inv.state.Samples, metrics.Samples(inv.samples))
 	inv.record()
 }
 

@@ -50,8 +50,6 @@ func (inv *invocation) run(carrier transport) {
 		if !wait(inv.ctx, delay) {
 			return
 		}
-		// The request's tags and metadata are consumed by an attempt.
-		inv.session.Tags = metrics.TagsAndMeta{Tags: inv.series.request, Metadata: inv.meta}
 	}
 }
 

@@ -52,7 +52,7 @@ func (mi *instance) prepare(v *verb, call sobek.FunctionCall, method string) (*i
 	if state == nil {
 		return nil, common.NewInitContextError(method + " can't be used in the init context: clients do no I/O there; call it in setup(), a VU function or teardown()")
 	}
-	inv := &invocation{c: c, throws: c.settings.throws, retry: &c.settings.retry, ctx: mi.vu.Context(), state: state, variant: mi.variant}
+	inv := &invocation{c: c, throws: c.settings.throws, retry: &c.settings.retry, ctx: mi.vu.Context(), state: state, variant: mi.variantIn(state)}
 	s := &c.settings
 	inv.op = wire.Operation{Op: v.op, Graph: s.graph, Branch: s.branch, Timeout: s.timeout, MaxOutputBytes: s.maxOutputBytes}
 	if v.op == wire.OpQuery || v.op == wire.OpInvoke {

@@ -189,6 +189,9 @@ func datasetOf(raw json.RawMessage) recorder.Dataset {
 // recordState asks a client what its store holds, and notes it. It returns the state, for scripts that decide on it.
 func (mi *instance) recordState(call sobek.FunctionCall, when string) sobek.Value {
 	c := mi.clientOf(call.Argument(0), when)
+	if mi.vu.State() == nil {
+		mi.throw(common.NewInitContextError(when + " can't be used in the init context: it asks the server; call it in setup() or teardown()"))
+	}
 	state, err := mi.readState(c)
 	if err != nil {
 		mi.vu.State().Logger.Warn("the store's state " + when + " the run could not be read: " + err.Error())

@@ -2,6 +2,7 @@ package omnigraph
 
 import (
 	"context"
+	"encoding"
 	"fmt"
 	"math"
 	"slices"
@@ -46,8 +47,8 @@ func newSequenceState(name string, steps []string) *sequence {
 // Steps that are no scenarios at all stay as they are.
 func (s *sequence) settle(options *lib.Options) error {
 	s.settled.Do(func() {
-		if part := options.ExecutionSegment; part != nil && fmt.Sprint(part) != wholeTest {
-			s.refusal = fmt.Errorf("sequence: the steps of %q wait for each other within one process, and this one has the segment %v of the test: run it without --execution-segment", s.name, part)
+		if part := segmentOf(options); part != wholeTest {
+			s.refusal = fmt.Errorf("sequence: the steps of %q wait for each other within one process, and this one has the segment %s of the test: run it without --execution-segment", s.name, part)
 			return
 		}
 		areScenarios := slices.ContainsFunc(s.steps, func(step string) bool { return options.Scenarios[step] != nil })
@@ -57,6 +58,19 @@ func (s *sequence) settle(options *lib.Options) error {
 		s.open(0)
 	})
 	return s.refusal
+}
+
+// segmentOf is the text form of this process's share of the test. Its type tells nothing else of itself.
+func segmentOf(options *lib.Options) string {
+	if options.ExecutionSegment == nil {
+		return wholeTest
+	}
+	if marshaler, ok := any(options.ExecutionSegment).(encoding.TextMarshaler); ok {
+		if text, err := marshaler.MarshalText(); err == nil {
+			return string(text)
+		}
+	}
+	return fmt.Sprint(options.ExecutionSegment)
 }
 
 // wholeTest is the text of the segment that leaves nothing to others.

@@ -1,6 +1,7 @@
 package omnigraph
 
 import (
+	"maps"
 	"math"
 	"strconv"
 
@@ -39,7 +40,7 @@ func (c *client) seriesFor(inv *invocation, base *metrics.TagSet, extra map[stri
 		key.variant = inv.variant.name
 	}
 	// A client's own tags are always the same; only tags given to one call make a series of their own.
-	cacheable := len(extra) == len(c.settings.tags)
+	cacheable := maps.Equal(extra, c.settings.tags)
 	if cacheable {
 		if s := c.series[key]; s != nil {
 			return s

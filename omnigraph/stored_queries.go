@@ -96,7 +96,7 @@ func (inv *invocation) readCatalog(carrier transport) (queries map[string]wire.S
 	state.RPSLimit = nil
 	session := &httpclient.Session{
 		State: &state, Name: string(wire.OpQueries), Token: inv.session.Token,
-		Tags: metrics.TagsAndMeta{Tags: inv.series.request},
+		Tags: metrics.TagsAndMeta{Tags: inv.series.request, Metadata: inv.meta},
 	}
 	out := carrier.do(inv.ctx, session, &wire.Operation{Op: wire.OpQueries, Graph: inv.op.Graph, Timeout: inv.op.Timeout})
 	if out.Err != nil {

@@ -3,7 +3,9 @@ package httpclient
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
@@ -94,6 +96,12 @@ type Session struct {
 	Token string
 }
 
+// ownTags are tags for one request. It may add metadata of its own, and the session's map belongs to samples that outputs
+// are reading already.
+func (s *Session) ownTags() metrics.TagsAndMeta {
+	return metrics.TagsAndMeta{Tags: s.Tags.Tags, Metadata: maps.Clone(s.Tags.Metadata)}
+}
+
 // Do carries one attempt and emits its http_req_* samples. It ends when ctx does, at the latest after op.Timeout.
 func (c *Client) Do(ctx context.Context, s *Session, op *wire.Operation) *wire.Outcome {
 	api := c.api
@@ -148,7 +156,7 @@ func (c *Client) attempt(ctx context.Context, s *Session, op *wire.Operation, ap
 		ResponseType:     httpext.ResponseTypeText,
 		ResponseCallback: expected,
 		Redirects:        null.IntFrom(0),
-		TagsAndMeta:      s.Tags,
+		TagsAndMeta:      s.ownTags(),
 	}
 	if request.Body != nil {
 		preq.Body = bytes.NewBuffer(request.Body)
@@ -227,8 +235,13 @@ func (c *Client) request(s *Session, target *httpext.URL, r *wire.Request, api s
 	if r.ContentType != "" {
 		header["Content-Type"] = []string{r.ContentType}
 	}
-	if s.Token != "" {
+	switch {
+	case s.Token != "":
 		header["Authorization"] = []string{"Bearer " + s.Token}
+	case u.User != nil && header["Authorization"] == nil:
+		// net/http does so for its clients alone, and an export goes to the transport directly.
+		password, _ := u.User.Password()
+		header["Authorization"] = []string{"Basic " + base64.StdEncoding.EncodeToString([]byte(u.User.Username()+":"+password))}
 	}
 	if api != "" {
 		header[wire.HeaderAPI] = []string{api}
@@ -236,7 +249,10 @@ func (c *Client) request(s *Session, target *httpext.URL, r *wire.Request, api s
 	if r.HeaderName != "" {
 		header[http.CanonicalHeaderKey(r.HeaderName)] = []string{r.HeaderValue}
 	}
-	return &http.Request{Method: r.Method, URL: &u, Header: header}
+	// net/http takes the host from a field of its own, and would ignore the header.
+	host := header.Get("Host")
+	header.Del("Host")
+	return &http.Request{Method: r.Method, URL: &u, Header: header, Host: host}
 }
 
 // target gives the parsed URL of a path, prepared once.

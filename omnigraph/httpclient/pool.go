@@ -9,6 +9,7 @@ import (
 
 	"go.k6.io/k6/v2/lib"
 	"go.k6.io/k6/v2/lib/netext"
+	"go.k6.io/k6/v2/lib/types"
 	"go.k6.io/k6/v2/metrics"
 )
 
@@ -23,10 +24,11 @@ type Pool struct {
 	dialer    *netext.Dialer
 }
 
-// The dialer's times are those that k6 gives its own.
+// The dialer's times are those that k6 gives its own, as are the defaults of its resolver.
 const (
 	dialTimeout   = 30 * time.Second
 	dialKeepAlive = 30 * time.Second
+	resolverTTL   = 5 * time.Minute
 )
 
 // NewPool makes a pool of at most maxConnections connections. It opens none.
@@ -72,6 +74,21 @@ func (p *Pool) enter(ctx context.Context, state *lib.State) (*lib.State, func(me
 	return &shared, release, queued, nil
 }
 
+// dialerLike makes a dialer that counts its own bytes and otherwise follows the network options as k6's own does. That
+// of the first VU stands for all: their options are the same but for the local address of --local-ips.
+func dialerLike(of lib.DialContexter) *netext.Dialer {
+	own, ok := of.(*netext.Dialer)
+	if !ok || own == nil {
+		return netext.NewDialer(
+			net.Dialer{Timeout: dialTimeout, KeepAlive: dialKeepAlive},
+			netext.NewResolver(net.LookupIP, resolverTTL, types.DNSrandom, types.DNSpreferIPv4),
+		)
+	}
+	d := netext.NewDialer(own.Dialer, own.Resolver)
+	d.Blacklist, d.BlockedHostnames, d.Hosts = own.Blacklist, own.BlockedHostnames, own.Hosts
+	return d
+}
+
 // open builds the transport at the first request, from the options that all VUs of a test share.
 func (p *Pool) open(state *lib.State) (*http.Transport, *netext.Dialer) {
 	p.mu.Lock()
@@ -79,15 +96,7 @@ func (p *Pool) open(state *lib.State) (*http.Transport, *netext.Dialer) {
 	if p.transport != nil {
 		return p.transport, p.dialer
 	}
-	plain := net.Dialer{Timeout: dialTimeout, KeepAlive: dialKeepAlive}
-	if own, ok := state.Dialer.(*netext.Dialer); ok {
-		p.dialer = netext.NewDialer(plain, own.Resolver)
-		p.dialer.Blacklist = own.Blacklist
-		p.dialer.BlockedHostnames = own.BlockedHostnames
-		p.dialer.Hosts = own.Hosts
-	} else {
-		p.dialer = netext.NewDialer(plain, nil)
-	}
+	p.dialer = dialerLike(state.Dialer)
 	p.transport = &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
 		DialContext:         p.dialer.DialContext,

@@ -99,7 +99,7 @@ func (c *Client) streamSamples(ctx context.Context, state *lib.State, s *Session
 		status = response.StatusCode
 	}
 	enabled := state.Options.SystemTags
-	tags := s.Tags.Clone()
+	tags := s.ownTags()
 	set := func(tag metrics.SystemTag, value string) { tags.SetSystemTagOrMetaIfEnabled(enabled, tag, value) }
 	name := target.Name
 	if _, given := tags.Tags.Get(metrics.TagName.String()); !given {

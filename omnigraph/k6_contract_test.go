@@ -1,0 +1,130 @@
+package omnigraph
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"go.k6.io/k6/v2/metrics"
+)
+
+func TestTagsOfOneCallThatReplaceTheClientsOwnDoNotStickToTheNext(t *testing.T) {
+	t.Parallel()
+	server := newStub(t, answer(200, threeRows))
+	r := newRuntime(t)
+	r.js(fmt.Sprintf(`const og = connect(%q, {graph: "council", tags: {step: "one"}}); const gq = "query q() { match { $m: Memory } return { $m.slug } }"`, server.URL))
+	r.enter()
+	r.js(`og.query(gq); og.query(gq, {}, {tags: {step: "two"}}); og.query(gq)`)
+	samples := r.taken()
+	for step, n := range map[string]int{"one": 2, "two": 1} {
+		assert.Len(t, of(samples, "omnigraph_op_duration", "step", step), n, step)
+		assert.Len(t, of(samples, "http_reqs", "step", step), n, step)
+	}
+}
+
+// An iteration that is cut off leaves its promises as they are: nothing runs any more that could tidy up.
+func TestAComparisonThatWasCutOffSaysNothingAboutTheNextIteration(t *testing.T) {
+	t.Parallel()
+	r := newRuntime(t)
+	r.compareClients(t)
+	r.js(`compare({a: () => new Promise(() => {}), b: () => og.query(fast)})`)
+	r.js(`og.query(fast)`)
+	assert.Len(t, of(r.taken(), "omnigraph_op_duration", "variant", "a"), 1, "within the iteration it does")
+	r.state.Iteration++
+	r.js(`og.query(fast)`)
+	samples := of(r.taken(), "omnigraph_op_duration")
+	require.Len(t, samples, 1)
+	_, tagged := samples[0].Tags.Get("variant")
+	assert.False(t, tagged)
+}
+
+// An output may take the tags of connected samples from their container; those of an operation differ.
+func TestSamplesOfAnOperationPromiseNoCommonTags(t *testing.T) {
+	t.Parallel()
+	server := newStub(t, answer(200, written))
+	r := newRuntime(t)
+	r.js(fmt.Sprintf(`const og = connect(%q, {graph: "council"})`, server.URL))
+	r.enter()
+	r.js(`og.mutate("query add() { insert Project { slug: \"a\" } }")`)
+	own := 0
+	for _, container := range metrics.GetBufferedSamples(r.samples) {
+		samples := container.GetSamples()
+		connected, is := container.(metrics.ConnectedSampleContainer)
+		for _, s := range samples {
+			if is {
+				assert.Same(t, connected.GetTags(), s.Tags, s.Metric.Name)
+			}
+		}
+		if of(samples, "omnigraph_ops") != nil {
+			own++
+		}
+	}
+	assert.Equal(t, 1, own, "one push for an operation")
+}
+
+// Metadata of samples that were pushed belongs to the outputs; a request may add to its own.
+func TestRequestsGetMetadataOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	server := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ string) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	})
+	r := newRuntime(t)
+	r.js(fmt.Sprintf(`const og = connect(%q, {graph: "council", retry: {maxAttempts: 3, baseDelay: 0}})`, server.URL))
+	r.enter()
+	r.state.Tags.Modify(func(tm *metrics.TagsAndMeta) { tm.SetMetadata("iter", "7") })
+	r.js(readCode)
+	var of []map[string]string
+	for _, container := range metrics.GetBufferedSamples(r.samples) {
+		of = append(of, container.GetSamples()[0].Metadata)
+	}
+	require.Len(t, of, 4, "three requests and the operation")
+	for i, one := range of {
+		assert.Equal(t, map[string]string{"iter": "7"}, one)
+		one["writer"] = fmt.Sprint(i)
+	}
+	for i, one := range of {
+		assert.Equal(t, fmt.Sprint(i), one["writer"], "no two share their metadata")
+	}
+}
+
+func TestTheSharedPoolFindsServersByNameWithoutK6sDialer(t *testing.T) {
+	t.Parallel()
+	server := newStub(t, answer(200, threeRows))
+	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
+	require.NoError(t, err)
+	r := newRuntime(t)
+	r.js(fmt.Sprintf(`const og = connect("http://localhost:%s", {graph: "council", pool: "shared"})`, port))
+	r.enter()
+	r.state.Dialer = &net.Dialer{}
+	assert.True(t, r.js(`const res = `+readCode+`; res.ok`).ToBoolean())
+}
+
+func TestAUserInTheAddressIsSentWithExportsToo(t *testing.T) {
+	t.Parallel()
+	server := newStub(t, func(w http.ResponseWriter, r *http.Request, _ string) {
+		if user, password, ok := r.BasicAuth(); !ok || user != "me" || password != "secret" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		_, _ = io.WriteString(w, threeRows)
+	})
+	r := newRuntime(t)
+	r.js(fmt.Sprintf(`const og = connect("http://me:secret@%s", {graph: "council", headers: {Host: "omnigraph.example"}})`, server.Listener.Addr()))
+	r.enter()
+	r.js(readCode + `; og.export()`)
+	assert.Empty(t, of(r.taken(), "omnigraph_errors", "error_kind", "unauthorized"))
+	require.Len(t, server.asked(), 2)
+}
+
+func TestTheStateOfAStoreCanNotBeReadInTheInitContext(t *testing.T) {
+	t.Parallel()
+	r := newRuntime(t)
+	dir := t.TempDir()
+	text := r.throws(fmt.Sprintf(`const rec = record({name: "x", dir: %q}); rec.before(connect("http://127.0.0.1:1"))`, dir))
+	assert.Contains(t, text, "before can't be used in the init context")
+}
