@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -88,7 +89,7 @@ func batchAnswer(rec *recorder.Record, groups []*group) answer {
 	if !sizes[0].Optimizes {
 		begins = "The store was never optimized: each size begins on what the one before left."
 	}
-	s.Notes = append(s.Notes, "Rows/s is of the median commit. The reads before and after a size are of the same keys. "+begins)
+	s.Notes = append(s.Notes, "Rows/s is of the median commit. "+readsWords(sizes)+begins)
 	if p := batchPlot(sizes); p != nil {
 		s.Plots = []Plot{*p}
 	}
@@ -99,6 +100,22 @@ func batchAnswer(rec *recorder.Record, groups []*group) answer {
 		}
 	}
 	return out
+}
+
+// readsWords says how many reads stand behind the figures before and after a size.
+func readsWords(sizes []batchSize) string {
+	least, most := math.MaxInt, 0
+	for _, b := range sizes {
+		least, most = min(least, len(b.Before), len(b.After)), max(most, len(b.Before), len(b.After))
+	}
+	switch {
+	case most == 0:
+		return "No read before or after a size succeeded. "
+	case least == most:
+		return fmt.Sprintf("The reads before and after a size are of the same keys, %s each time. ", counted(most, "read"))
+	default:
+		return fmt.Sprintf("The reads before and after a size are of the same keys, %s to %s each time. ", count(least), counted(most, "read"))
+	}
 }
 
 func commitsOf(b batchSize) string {

@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/mitodl/xk6-omnigraph/analysis"
 	"github.com/mitodl/xk6-omnigraph/recorder"
@@ -104,8 +103,7 @@ func (w *watch) medianGap() (float64, bool) {
 	if len(gaps) == 0 {
 		return 0, false
 	}
-	slices.Sort(gaps)
-	return gaps[len(gaps)/2], true
+	return analysis.NewSample(gaps).Quantile(0.5), true
 }
 
 // whole writes a count that a script gave.

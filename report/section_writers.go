@@ -114,7 +114,7 @@ func writersAnswer(_ *recorder.Record, groups []*group) answer {
 	} else if len(distinct) > 0 {
 		fit := analysis.FitUSL(throughputs(distinct), boot)
 		s.Tables = append(s.Tables, writersTable("Single-row inserts of distinct keys, over HTTP", distinct, boot))
-		s.Notes = append(s.Notes, uslNote(fit))
+		s.Notes = append(s.Notes, uslNote(fit, rounds(distinct)))
 		out.findings = append(out.findings, distinctFinding(distinct, fit))
 		if p := writersPlot(distinct, same, fit); p != nil {
 			s.Plots = append(s.Plots, *p)
@@ -123,7 +123,7 @@ func writersAnswer(_ *recorder.Record, groups []*group) answer {
 	if text := nothingThrough("update of the contested row", same); text != "" {
 		silent(text)
 	} else if len(same) > 0 {
-		s.Tables = append(s.Tables, writersTable("Updates of one and the same row, repeated after each conflict, over HTTP", same, boot))
+		s.Tables = append(s.Tables, writersTable("Updates of one and the same row over HTTP; a duration runs from the first attempt to the success, with every conflict and wait between", same, boot))
 		out.findings = append(out.findings, sameFinding(same)...)
 	}
 	out.sections = []Section{s}
@@ -186,11 +186,19 @@ func writersTable(caption string, levels []*writerLevel, boot analysis.Bootstrap
 			n += fmt.Sprintf(" + %s failed", count(w.failed))
 		}
 		t.Rows = append(t.Rows, []string{
-			count(w.workers), ratesText(w.rates),
+			count(w.workers), w.ratesText(),
 			estimate(analysis.QuantileOf(sample, 0.5, boot)), estimate(analysis.QuantileOf(sample, 0.95, boot)), conflicts, n,
 		})
 	}
 	return t
+}
+
+// ratesText shows the one round's rate with its interval, or that of every round.
+func (w *writerLevel) ratesText() string {
+	if len(w.rates) == 1 {
+		return estimate(w.throughput())
+	}
+	return ratesText(w.rates)
 }
 
 // ratesText shows every round's rate: their spread is what the reader needs.
@@ -205,16 +213,32 @@ func ratesText(rates []float64) string {
 	return strings.Join(words, " / ")
 }
 
-func uslNote(fit analysis.USLFit) string {
+// uslNote puts the fitted law into words, with what it was fitted to. At a bound of its parameters the law only says that
+// the data asks for more than it can express.
+func uslNote(fit analysis.USLFit, rounds int) string {
 	if fit.Lambda.Value == nil {
 		return "No scalability fit: " + fit.Note + "."
 	}
-	text := fmt.Sprintf("Universal Scalability Law: one writer %s commits/s, serialized share %s, cost of consistency %s",
-		estimate(fit.Lambda), percentCI(fit.Sigma.Value, fit.Sigma.CI), tiny(fit.Kappa))
-	if fit.PeakN.Value != nil {
+	text := fmt.Sprintf("Universal Scalability Law, fitted to %d levels of %s each: one writer λ = %s commits/s, serialized share σ = %s, cost of consistency κ = %s",
+		fit.Levels, counted(rounds, "round"), estimate(fit.Lambda), percentCI(fit.Sigma.Value, fit.Sigma.CI), tiny(fit.Kappa))
+	switch {
+	case *fit.Sigma.Value >= 0.9995:
+		text += "; σ is at its bound: throughput does not rise from the first level on, and the law tells no more than that"
+	case fit.PeakN.Value != nil && fit.PeakN.CI == nil:
+		text += fmt.Sprintf("; throughput peaks near %s writers at %s commits/s, but %s", estimate(fit.PeakN), estimate(fit.PeakX), fit.PeakN.Note)
+	case fit.PeakN.Value != nil:
 		text += fmt.Sprintf("; throughput peaks near %s writers at %s commits/s", estimate(fit.PeakN), estimate(fit.PeakX))
 	}
 	return text + "."
+}
+
+// rounds is how often each level was measured, the least of them.
+func rounds(levels []*writerLevel) int {
+	least := len(levels[0].rates)
+	for _, w := range levels {
+		least = min(least, len(w.rates))
+	}
+	return least
 }
 
 // tiny writes an estimate far below 1, such as the law's kappa.
@@ -259,8 +283,8 @@ func distinctFinding(levels []*writerLevel, fit analysis.USLFit) Finding {
 	case best.rate() < first.rate()*hardlyMore:
 		f.Text += " More writers bring hardly more."
 		f.Next = "Put several rows into one commit (batch-writes.js says how many)."
-	case fit.PeakN.Value != nil:
-		f.Next = fmt.Sprintf("Stay at or below %.0f writers.", *fit.PeakN.Value)
+	case fit.PeakN.CI != nil:
+		f.Next = fmt.Sprintf("Stay at or below %s: more than that may slow the system down.", counted(int64(math.Max(1, fit.PeakN.CI[0])), "writer"))
 	}
 	return f
 }
@@ -288,7 +312,7 @@ func sameFinding(levels []*writerLevel) []Finding {
 		return []Finding{{Text: fmt.Sprintf("%s of one row got nothing through.", counted(last.workers, "writer"))}}
 	}
 	f := Finding{Text: fmt.Sprintf("%s of one row: %s commits/s, and %s conflicts for every commit that got through.",
-		counted(last.workers, "writer"), ms(last.rate()), ms(float64(last.retries)/float64(last.ok)))}
+		counted(last.workers, "writer"), estimate(last.throughput()), ms(float64(last.retries)/float64(last.ok)))}
 	if last.failed > 0 {
 		f.Text += fmt.Sprintf(" %s gave up.", counted(last.failed, "update"))
 	}
