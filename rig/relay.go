@@ -3,7 +3,12 @@ package rig
 import (
 	"os"
 	"sync"
+	"time"
 )
+
+// echo is how soon a signal that comes again is the same one: who ends a process and then its whole group, as
+// timeout(1) does, means one signal, and to k6 a second one means to stop at once. Nobody types as fast.
+const echo = 100 * time.Millisecond
 
 // relay hands signals to whoever has to deal with them at the moment: the boot, the command, nobody (then the
 // next one gets them).
@@ -11,6 +16,9 @@ type relay struct {
 	mu   sync.Mutex
 	sink func(os.Signal)
 	held []os.Signal
+	// last is the signal that was passed on last, and at what time.
+	last   os.Signal
+	lastAt time.Time
 
 	quit, done chan struct{}
 }
@@ -30,7 +38,7 @@ func newRelay(signals <-chan os.Signal) *relay {
 					continue
 				}
 
-				r.pass(sig)
+				r.pass(sig, time.Now())
 			case <-r.quit:
 				return
 			}
@@ -40,9 +48,15 @@ func newRelay(signals <-chan os.Signal) *relay {
 	return r
 }
 
-func (r *relay) pass(sig os.Signal) {
+func (r *relay) pass(sig os.Signal, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+
+	if sig == r.last && at.Sub(r.lastAt) < echo {
+		return
+	}
+
+	r.last, r.lastAt = sig, at
 
 	if r.sink == nil {
 		r.held = append(r.held, sig)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"syscall"
 	"testing"
+	"time"
 )
 
 func TestASignalBetweenTwoPhasesIsForTheNext(t *testing.T) {
@@ -33,6 +34,35 @@ func TestASignalBetweenTwoPhasesIsForTheNext(t *testing.T) {
 
 	if !slices.Equal(want, []string{"boot hangup", "command interrupt", "command terminated"}) {
 		t.Errorf("%q", want)
+	}
+}
+
+func TestASignalAndItsEchoAreOne(t *testing.T) {
+	r := newRelay(nil)
+	defer r.close()
+
+	var got []string
+
+	r.to(func(sig os.Signal) { got = append(got, sig.String()) })
+
+	begin := time.Now()
+	for _, s := range []struct {
+		sig   os.Signal
+		after time.Duration
+	}{
+		{syscall.SIGTERM, 0},
+		{syscall.SIGTERM, echo / 100},     // the group's
+		{syscall.SIGINT, echo / 50},       // another one
+		{syscall.SIGTERM, echo / 25},      // not the last one's echo
+		{syscall.SIGTERM, echo / 2},       // is
+		{syscall.SIGTERM, echo/25 + echo}, // a second one
+		{syscall.SIGTERM, 3 * echo},       // a third one
+	} {
+		r.pass(s.sig, begin.Add(s.after))
+	}
+
+	if !slices.Equal(got, []string{"terminated", "interrupt", "terminated", "terminated", "terminated"}) {
+		t.Errorf("%q", got)
 	}
 }
 

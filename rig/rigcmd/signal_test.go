@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -236,6 +237,8 @@ func TestTwoInterruptsReachTheCommandAndNothingStays(t *testing.T) {
 		if got := p.line(t); got != want {
 			t.Errorf("%q, wanted %q", got, want)
 		}
+
+		time.Sleep(150 * time.Millisecond) // sooner it would be the same signal
 	}
 
 	if _, code := p.end(t); code != 6 {
@@ -244,6 +247,38 @@ func TestTwoInterruptsReachTheCommandAndNothingStays(t *testing.T) {
 
 	ended(t, f.Server.PID)
 	ended(t, f.Command)
+	p.clean(t)
+}
+
+// Who ends a process and then its whole group, as timeout(1) does, means one signal.
+func TestASignalThatComesTwiceAtOnceReachesTheCommandOnce(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	p := runProgram(t, realEnv(t), "run", "--rows", "5", "--", "env", asProgram+"=counter", self)
+
+	var server int
+	if _, err := fmt.Sscanf(p.line(t), "ready %d", &server); err != nil {
+		t.Fatal(err)
+	}
+
+	for range 2 {
+		p.send(t, syscall.SIGINT)
+	}
+
+	if got := p.line(t); got != "interrupted" {
+		t.Errorf("%q", got)
+	}
+
+	p.send(t, syscall.SIGTERM)
+
+	if out, code := p.end(t); code != 41 || out != "" {
+		t.Errorf("code %d, stdout %q, stderr %s", code, out, p.stderr.String())
+	}
+
+	ended(t, server)
 	p.clean(t)
 }
 
