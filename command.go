@@ -2,6 +2,8 @@ package xk6omnigraph
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 
 	"go.k6.io/k6/v2/cmd/state"
 	"go.k6.io/k6/v2/errext"
@@ -10,6 +12,7 @@ import (
 	"github.com/mitodl/xk6-omnigraph/report/command"
 	"github.com/mitodl/xk6-omnigraph/rig/rigcmd"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 const commandName = "omnigraph"
@@ -27,29 +30,69 @@ func newCommand(gs *state.GlobalState) *cobra.Command {
 		Notify: gs.SignalNotify, StopNotify: gs.SignalStop,
 	}))
 	cmd.AddCommand(command.Commands(command.IO{
-		Out: gs.Stdout, Err: gs.Stderr, Color: gs.Stdout.IsTTY && !gs.Flags.NoColor,
+		Out: gs.Stdout, Err: gs.Stderr, Color: func() bool { return gs.Stdout.IsTTY && !gs.Flags.NoColor },
 	})...)
+	nameUsage(cmd)
 	passExitCodes(cmd)
 	return cmd
+}
+
+// nameUsage lets every command say how it is used when its command line is wrong: k6 logs an error's text and nothing
+// else.
+func nameUsage(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		nameUsage(sub) // first, since a command without a function for bad flags has its parent's
+	}
+	if cmd.Run == nil && cmd.RunE == nil {
+		cmd.RunE = func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return withUsage(c, fmt.Errorf("unknown command %q for %q", args[0], c.CommandPath()))
+			}
+			return c.Help()
+		}
+	}
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(c *cobra.Command, args []string) error { return withUsage(c, check(c, args)) }
+	}
+	flagError := cmd.FlagErrorFunc()
+	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return withUsage(c, flagError(c, err)) })
+}
+
+func withUsage(cmd *cobra.Command, err error) error {
+	if err == nil || errors.Is(err, pflag.ErrHelp) {
+		return err
+	}
+	usage := cmd.UseLine()
+	if cmd.HasAvailableSubCommands() {
+		names := make([]string, 0, len(cmd.Commands()))
+		for _, sub := range cmd.Commands() {
+			if sub.IsAvailableCommand() {
+				names = append(names, sub.Name())
+			}
+		}
+		usage = cmd.CommandPath() + " " + strings.Join(names, "|")
+	}
+	return withExitCode(fmt.Errorf("%w; usage: %s (--help tells more)", err, usage))
 }
 
 // passExitCodes gives k6 the exit codes of the commands' own errors.
 func passExitCodes(cmd *cobra.Command) {
 	if run := cmd.RunE; run != nil {
-		cmd.RunE = func(c *cobra.Command, args []string) error {
-			err := run(c, args)
-			var coded interface{ ExitCode() int }
-			var failed *command.FailOnError
-			if errors.As(err, &failed) {
-				return errext.WithExitCodeIfNone(err, exitcodes.ThresholdsHaveFailed)
-			}
-			if errors.As(err, &coded) {
-				return errext.WithExitCodeIfNone(err, exitcodes.ExitCode(coded.ExitCode())) // #nosec G115 -- exit codes are bytes
-			}
-			return err
-		}
+		cmd.RunE = func(c *cobra.Command, args []string) error { return withExitCode(run(c, args)) }
 	}
 	for _, sub := range cmd.Commands() {
 		passExitCodes(sub)
 	}
+}
+
+func withExitCode(err error) error {
+	var failed *command.FailOnError
+	if errors.As(err, &failed) {
+		return errext.WithExitCodeIfNone(err, exitcodes.ThresholdsHaveFailed)
+	}
+	var coded interface{ ExitCode() int }
+	if errors.As(err, &coded) {
+		return errext.WithExitCodeIfNone(err, exitcodes.ExitCode(coded.ExitCode())) // #nosec G115 -- exit codes are bytes
+	}
+	return err
 }

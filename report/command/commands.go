@@ -17,8 +17,9 @@ import (
 // IO is where commands write.
 type IO struct {
 	Out, Err io.Writer
-	// Color and Width describe Out if it is a terminal; see [report.TerminalOptions].
-	Color bool
+	// Color and Width describe Out if it is a terminal; see [report.TerminalOptions]. Color is asked when a command runs,
+	// since no flag has been read before; nil is without.
+	Color func() bool
 	Width int
 }
 
@@ -92,7 +93,7 @@ func (f *form) write(to IO, d *report.Document, asJSON func(io.Writer) error) er
 		case "json":
 			return asJSON(w)
 		default:
-			return d.Terminal(w, report.TerminalOptions{Color: to.Color && f.out == "", Width: to.Width})
+			return d.Terminal(w, report.TerminalOptions{Color: to.Color != nil && to.Color() && f.out == "", Width: to.Width})
 		}
 	}
 	if f.out == "" {

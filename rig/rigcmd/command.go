@@ -47,7 +47,7 @@ real ones out.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return &usageError{fmt.Errorf("rig: unknown command %q; `rig --help` lists them", args[0])}
+				return &usageError{fmt.Errorf("rig: unknown command %q; `%s --help` lists them", args[0], cmd.CommandPath())}
 			}
 
 			return cmd.Help()
@@ -63,7 +63,7 @@ real ones out.`,
 		sub.SilenceUsage = true
 		sub.SilenceErrors = true
 		sub.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-			return &usageError{fmt.Errorf("rig %s: %w; `rig %s --help` lists the flags", cmd.Name(), err, cmd.Name())}
+			return &usageError{fmt.Errorf("rig %s: %w", cmd.Name(), err)}
 		})
 	}
 

@@ -76,7 +76,7 @@ OMNIGRAPH_EMULATED. Signals and the exit code are passed through; nothing is pri
 // -1 without one.
 func splitArgs(dash int, args []string) (dir string, command []string, err error) {
 	if dash < 0 {
-		return "", nil, &usageError{errors.New("rig run: name the command after --, as in `rig run -- k6 run script.js`")}
+		return "", nil, &usageError{errors.New("rig run: name the command after --, as in `k6 x omnigraph rig run -- k6 run script.js`")}
 	}
 
 	if dash > 1 {
