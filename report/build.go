@@ -63,8 +63,10 @@ func titleOf(rec *recorder.Record) string {
 	if name == "" {
 		name = "run"
 	}
-	return "omnigraph load report: " + name
+	return titlePrefix + name
 }
+
+const titlePrefix = "omnigraph load report: "
 
 func bannerOf(rec *recorder.Record) string {
 	if rec.Emulator == nil {

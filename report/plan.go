@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/mitodl/xk6-omnigraph/analysis"
 	"github.com/mitodl/xk6-omnigraph/recorder"
@@ -64,7 +65,13 @@ func MakePlan(records []*recorder.Record, opts PlanOptions) (*Plan, error) {
 			p.Verdict = recorder.Directional
 		}
 		for _, r := range rec.Reasons {
-			if recorder.ClassOf(r.Code) != recorder.ClassNamed && !slices.Contains(p.Reasons, r) {
+			if recorder.ClassOf(r.Code) == recorder.ClassNamed {
+				continue
+			}
+			if len(records) > 1 {
+				r.Text = runName(rec) + ": " + r.Text
+			}
+			if !slices.Contains(p.Reasons, r) {
 				p.Reasons = append(p.Reasons, r)
 			}
 		}
@@ -76,14 +83,43 @@ func MakePlan(records []*recorder.Record, opts PlanOptions) (*Plan, error) {
 			})
 		}
 	}
-	p.facts = facts(records[0])
+	p.facts = planFacts(records)
 	read := bestRead(records, opts)
 	p.Items = append(p.Items, instances(records, read, opts), vus(read, opts))
 	if opts.WriteRows > 0 {
-		b := bestBatch(records, opts.WriteRows)
-		p.Items = append(p.Items, rowsPerCommit(b, opts), writers(records, b), cadence(records, b, opts))
+		c := compactionOf(records, opts)
+		b := bestBatch(records, opts.WriteRows, c)
+		p.Items = append(p.Items, rowsPerCommit(b, c, opts), writers(records, b), cadence(b, c, opts))
+		if item := optimizing(b, c, opts); item != nil {
+			p.Items = append(p.Items, *item)
+		}
 	}
 	return p, nil
+}
+
+// runName names a record among several: by its script.
+func runName(rec *recorder.Record) string {
+	return strings.TrimPrefix(titleOf(rec), titlePrefix)
+}
+
+// planFacts identify the numbers behind a plan: what all runs share, by the first, and each run.
+func planFacts(records []*recorder.Record) []Fact {
+	all := facts(records[0])
+	if len(records) == 1 {
+		return all
+	}
+	var out []Fact
+	for _, f := range all {
+		switch f.Name {
+		case "run", "time", "script", "declared":
+		default:
+			out = append(out, f)
+		}
+	}
+	for _, rec := range records {
+		out = append(out, Fact{"run", fmt.Sprintf("%s (%s), %s", rec.Invocation.ID, runName(rec), rec.Invocation.Start.Format("2006-01-02 15:04 MST"))})
+	}
+	return out
 }
 
 // readCell is the cell that a plan's reads are computed from, with its p95.
@@ -254,7 +290,31 @@ type batch struct {
 	ci     *analysis.Interval // of rowsPS
 	// workers is how many writers wrote so, 0 if not known.
 	workers int
-	enough  bool
+	// enough: even the interval's lower end reaches the rows wanted. bearable: compacting what it leaves takes little of
+	// the time, as far as that is known.
+	enough, bearable bool
+	// passed is a batch of fewer rows that would have written enough, but whose compaction takes too much of the time.
+	passed *batch
+}
+
+// sure is the cautious end of the rows per second.
+func (b *batch) sure() float64 {
+	if b.ci != nil {
+		return b.ci[0]
+	}
+	return b.rowsPS
+}
+
+// commitsPS is how many commits a second it takes to write so many rows, with more rows in each where it can't write
+// enough.
+func (b *batch) commitsPS(wanted float64) float64 { return wanted / b.needs(wanted) }
+
+// needs is the rows per commit for the rows wanted: its own, or more at constant commits per second.
+func (b *batch) needs(wanted float64) float64 {
+	if b.enough || b.sure() <= 0 {
+		return b.rows
+	}
+	return b.rows * wanted / b.sure()
 }
 
 // batches lists every way to write that the records tell of: the batch-writes scenario's own sizes, and every cell
@@ -266,7 +326,7 @@ func batches(records []*recorder.Record) []batch {
 		for _, b := range sizes {
 			if b.rate.Value != nil {
 				out = append(out, batch{
-					name: fmt.Sprintf("%s of %s rows (one writer)", b.Form, count(int64(b.Rows))),
+					name: fmt.Sprintf("%s of %s (one writer)", b.Form, counted(int64(b.Rows), "row")),
 					rows: b.Rows, rowsPS: *b.rate.Value, ci: b.rate.CI, workers: 1,
 				})
 			}
@@ -287,33 +347,108 @@ func batches(records []*recorder.Record) []batch {
 	return out
 }
 
-// bestBatch is the way with the fewest rows per commit that reaches the wanted rows per second; if none does, the one
-// that writes most. Fewer rows per commit are quicker commits, and less is lost with one.
-func bestBatch(records []*recorder.Record, wanted float64) *batch {
-	var best *batch
+// maxOptimizeShare is the share of the time that optimizes may take before a plan asks for more rows in a commit: each
+// competes with reads and writes while it runs.
+const maxOptimizeShare = 0.1
+
+// compaction is what the records tell of how the store ages and what compacting it takes.
+type compaction struct {
+	known bool
+	// under is how many commits may pass before the objective is missed.
+	under analysis.Estimate
+	// took is what one optimize took, in seconds, after so many commits; 0 if not known.
+	took, commits float64
+	note          string
+}
+
+// compactionOf takes the first record that holds a fragmentation run.
+func compactionOf(records []*recorder.Record, opts PlanOptions) compaction {
+	for _, rec := range records {
+		var a aging
+		if !extra(rec, "aging", &a) {
+			continue
+		}
+		c := compaction{known: true}
+		c.under = analysis.FitFragmentation(pointsOf(a.Commits, a.MS), analysis.DefaultBootstrap()).CommitsUnder(opts.SLOP95MS)
+		c.note = c.under.Note
+		var opt agingOptimize
+		if extra(rec, "aging_optimize", &opt) && opt.MS > 0 && !math.IsInf(opt.MS, 0) {
+			c.took, c.commits = opt.MS/1000, opt.Commits
+		}
+		return c
+	}
+	return compaction{note: "not known: no record holds a fragmentation run; run scripts/fragmentation.js"}
+}
+
+// every is the time between two optimizes at a rate of commits, in seconds.
+func (c *compaction) every(commitsPS float64) analysis.Estimate {
+	if c.under.Value == nil || commitsPS <= 0 {
+		return analysis.Estimate{Note: c.note}
+	}
+	return scaled(c.under, 1/commitsPS)
+}
+
+// share is the part of the time that optimizes take at a rate of commits; no value where that is not known.
+func (c *compaction) share(commitsPS float64) analysis.Estimate {
+	every := c.every(commitsPS)
+	if every.Value == nil || *every.Value <= 0 || c.took <= 0 {
+		return analysis.Estimate{Note: c.note}
+	}
+	v := c.took / *every.Value
+	e := analysis.Estimate{Value: &v}
+	if ci := every.CI; ci != nil && ci[0] > 0 {
+		e.CI = &analysis.Interval{c.took / ci[1], c.took / ci[0]}
+	}
+	return e
+}
+
+// bestBatch is the way with the fewest rows per commit that reaches the wanted rows per second and whose fragments can
+// be compacted in a bearable part of the time; failing that, the one with the most rows per commit that writes enough, or
+// the one that writes most. Fewer rows per commit are quicker commits, and less is lost with one.
+func bestBatch(records []*recorder.Record, wanted float64, c compaction) *batch {
+	var best, passed *batch
 	for _, b := range batches(records) {
-		b.enough = b.rowsPS >= wanted
+		b.enough = b.sure() >= wanted
+		share := c.share(b.commitsPS(wanted))
+		b.bearable = share.Value == nil || *share.Value <= maxOptimizeShare
+		if b.enough && !b.bearable && (passed == nil || b.rows < passed.rows) {
+			passed = &b
+		}
 		switch {
-		case best == nil, b.enough && !best.enough:
+		case best == nil, b.enough && !best.enough, b.enough == best.enough && b.bearable && !best.bearable:
 			best = &b
-		case b.enough && best.enough && b.rows < best.rows, !b.enough && !best.enough && b.rowsPS > best.rowsPS:
+		case b.enough != best.enough || b.bearable != best.bearable:
+		case !b.enough && b.sure() > best.sure(),
+			b.enough && b.bearable && b.rows < best.rows,
+			b.enough && !b.bearable && b.rows > best.rows:
 			best = &b
 		}
+	}
+	if best != nil && passed != nil && passed.rows < best.rows {
+		best.passed = passed
 	}
 	return best
 }
 
-func rowsPerCommit(b *batch, opts PlanOptions) PlanItem {
+func rowsPerCommit(b *batch, c compaction, opts PlanOptions) PlanItem {
 	item := PlanItem{Name: "rows per commit", Unit: "rows", LimitedBy: "the server's commit path: commits serialize"}
 	if b == nil {
 		item.Basis = "not known: no write was measured; run scripts/batch-writes.js"
 		return item
 	}
-	rows := math.Ceil(b.rows)
-	item.Basis = fmt.Sprintf("%s wrote %s rows/s with %s rows in a commit", b.name, msCI(&b.rowsPS, b.ci), ms(b.rows))
-	if !b.enough {
-		rows = math.Ceil(b.rows * opts.WriteRows / b.rowsPS)
+	rows := math.Ceil(b.needs(opts.WriteRows))
+	item.Basis = fmt.Sprintf("%s wrote %s rows/s", b.name, msCI(&b.rowsPS, b.ci))
+	switch {
+	case !b.enough:
 		item.Basis += fmt.Sprintf("; %s rows/s are wanted, so more rows must go into each commit: extrapolated at constant commits/s, verify it with scripts/batch-writes.js", ms(opts.WriteRows))
+	case b.passed != nil:
+		item.LimitedBy = "optimize: every commit is a fragment to compact"
+		share := c.share(b.passed.commitsPS(opts.WriteRows))
+		every := c.every(b.passed.commitsPS(opts.WriteRows))
+		item.Basis += fmt.Sprintf("; %s a commit would write enough, too, but take an optimize every %s, %s of the time",
+			counted(int64(math.Ceil(b.passed.rows)), "row"), duration(*every.Value), percent(*share.Value))
+	case !c.known:
+		item.Basis += "; what compacting its fragments takes is not weighed: no record holds a fragmentation run"
 	}
 	item.Value = &rows
 	return item
@@ -371,34 +506,44 @@ func bestLevel(g *group, ln lane) *recorder.CellRecord {
 }
 
 // cadence is how often optimize has to run, from a fragmentation model.
-func cadence(records []*recorder.Record, b *batch, opts PlanOptions) PlanItem {
+func cadence(b *batch, c compaction, opts PlanOptions) PlanItem {
 	item := PlanItem{Name: "optimize at least every", Unit: "s", LimitedBy: "reads slow down with every commit"}
 	if b == nil {
 		item.Basis = "not known: no write was measured"
 		return item
 	}
-	for _, rec := range records {
-		var a aging
-		if !extra(rec, "aging", &a) {
-			continue
-		}
-		under := analysis.FitFragmentation(pointsOf(a.Commits, a.MS), analysis.DefaultBootstrap()).CommitsUnder(opts.SLOP95MS)
-		if under.Value == nil {
-			item.Basis = under.Note
-			return item
-		}
-		rows := b.rows
-		if !b.enough {
-			rows *= opts.WriteRows / b.rowsPS
-		}
-		commits := opts.WriteRows / rows
-		every := scaled(under, 1/commits)
-		item.Value, item.CI = every.Value, every.CI
-		item.Basis = fmt.Sprintf("%s commits may pass (fragmentation run), %s are made each second", estimate(under), ms(commits))
+	if c.under.Value == nil {
+		item.Basis = c.note
 		return item
 	}
-	item.Basis = "not known: no record holds a fragmentation run; run scripts/fragmentation.js"
+	commits := b.commitsPS(opts.WriteRows)
+	every := c.every(commits)
+	item.Value, item.CI = every.Value, every.CI
+	item.Basis = fmt.Sprintf("%s commits may pass (fragmentation run), %s are made each second", wholeEstimate(c.under), ms(commits))
+	if *c.under.Value == 0 {
+		item.Basis = c.note
+	}
 	return item
+}
+
+// optimizing is how much of the time optimizes take; nil where that is not known.
+func optimizing(b *batch, c compaction, opts PlanOptions) *PlanItem {
+	if b == nil {
+		return nil
+	}
+	share := c.share(b.commitsPS(opts.WriteRows))
+	if share.Value == nil {
+		return nil
+	}
+	item := PlanItem{
+		Name: "share of the time that optimizes take", Unit: "share", Value: share.Value, CI: share.CI,
+		LimitedBy: fmt.Sprintf("the plan's own bound of %.0f %%", maxOptimizeShare*100),
+		Basis:     fmt.Sprintf("an optimize took %s after %s (fragmentation run)", duration(c.took), counted(int64(c.commits), "commit")),
+	}
+	if *share.Value > maxOptimizeShare {
+		item.Basis += "; that is more than should go into optimizes: put more rows into a commit, or accept a higher read p95"
+	}
+	return &item
 }
 
 // Document is the plan as a report.
@@ -421,13 +566,20 @@ func (p *Plan) Document() *Document {
 		value := none
 		if item.Value != nil {
 			value = planNumber(*item.Value, item.Unit)
-			if item.CI != nil {
+			switch {
+			case item.Unit == "share":
+				value = percentCI(item.Value, item.CI)
+			case item.CI != nil:
 				value += fmt.Sprintf(" [%s, %s]", planNumber(item.CI[0], item.Unit), planNumber(item.CI[1], item.Unit))
 			}
 		}
 		t.Rows = append(t.Rows, []string{item.Name, value, item.LimitedBy, item.Basis})
 	}
-	d.Sections = []Section{{Title: "Plan", Tables: []Table{t}}}
+	sec := Section{Title: "Plan", Tables: []Table{t}}
+	if p.Options.WriteRows > 0 {
+		sec.Notes = []string{"Reads and writes were measured apart; at once they share the server. Try the plan with scripts/mix.js before relying on it."}
+	}
+	d.Sections = []Section{sec}
 	return d
 }
 

@@ -138,8 +138,8 @@ func columns(tab Table, width int) []table.ColumnConfig {
 	return configs
 }
 
-// columnWidths gives each column what it needs, less what the table is too wide: the widest column gives way first, but
-// none to less than its longest word.
+// columnWidths gives each column what it needs, less what the table is too wide: the widest column of words gives way
+// first, then the widest of figures, but none to less than its longest word.
 func columnWidths(tab Table, width int) []int {
 	widths, words := make([]int, len(tab.Header)), make([]int, len(tab.Header))
 	for _, row := range append([][]string{tab.Header}, tab.Rows...) {
@@ -155,17 +155,20 @@ func columnWidths(tab Table, width int) []int {
 	for _, w := range widths {
 		total += w
 	}
-	for ; total > width; total-- {
-		widest := -1
-		for i, w := range widths {
-			if w > words[i] && (widest < 0 || w > widths[widest]) {
-				widest = i
+	for _, figures := range []bool{false, true} {
+		for total > width {
+			widest := -1
+			for i, w := range widths {
+				if w > words[i] && (i > 0 && tab.numeric(i)) == figures && (widest < 0 || w > widths[widest]) {
+					widest = i
+				}
 			}
+			if widest < 0 {
+				break
+			}
+			widths[widest]--
+			total--
 		}
-		if widest < 0 {
-			break
-		}
-		widths[widest]--
 	}
 	return widths
 }
