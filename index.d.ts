@@ -409,7 +409,11 @@ declare module 'k6/x/omnigraph' {
     exec?: string;
     /** The scenarios' names begin with it. Default 'workers'. */
     name?: string;
-    /** Bounds a level of iterations; the next one starts after it. Default 10m. */
+    /**
+     * How long a level of iterations may take: a slower one is cut off there, its remaining iterations are dropped, and the
+     * next level starts only then, however early this one is done (k6 starts scenarios at fixed times). Default 10m, with a
+     * warning. Where levels are to follow each other as soon as they are done, use sequence().
+     */
     maxDuration?: Duration;
     /** When the first level starts. Default 0. */
     startTime?: Duration;

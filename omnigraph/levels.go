@@ -45,6 +45,10 @@ func (mi *instance) levels(call sobek.FunctionCall) sobek.Value {
 	if err != nil {
 		mi.throw(err)
 	}
+	if o.iterations > 0 && o.maxDuration == 0 {
+		o.maxDuration = defaultLevelMaxDuration
+		mi.warnOfOpenEndedLevels(len(counts))
+	}
 	scenarios := rt.NewObject()
 	start := o.startTime
 	for _, n := range counts {
@@ -61,6 +65,19 @@ func (mi *instance) levels(call sobek.FunctionCall) sobek.Value {
 		start += length + o.gap
 	}
 	return scenarios
+}
+
+// warnOfOpenEndedLevels says once what a level of iterations without maxDuration leads to: k6 starts scenarios at fixed
+// times, whatever the one before has come to.
+func (mi *instance) warnOfOpenEndedLevels(levels int) {
+	env := mi.vu.InitEnv()
+	if env == nil || env.TestPreInitState == nil || env.Logger == nil {
+		return
+	}
+	if _, done := mi.root.warnings.LoadOrStore("levels without maxDuration", true); done {
+		return
+	}
+	env.Logger.Warn(fmt.Sprintf("levels: iterations without maxDuration: each of the %d levels has %s, a slower one is cut off there, and the next one waits until then; give maxDuration, or let levels follow each other as soon as they are done with sequence()", levels, defaultLevelMaxDuration))
 }
 
 func (mi *instance) levelScenario(o *levelOptions, workers int, phase string, start, duration time.Duration, iterations int) *sobek.Object {
@@ -118,7 +135,7 @@ func levelCounts(v sobek.Value) ([]int, error) {
 }
 
 func readLevelOptions(rt *sobek.Runtime, v sobek.Value) (levelOptions, error) {
-	opts := levelOptions{name: "workers", maxDuration: defaultLevelMaxDuration, gap: defaultLevelGap}
+	opts := levelOptions{name: "workers", gap: defaultLevelGap}
 	o, ok := v.(*sobek.Object)
 	if !ok || isArray(o) || isFunction(v) {
 		return opts, fmt.Errorf("levels: argument options got %s; it takes {duration | iterations, warmup, exec, name, maxDuration, startTime, gap, tags, env}", describe(v))

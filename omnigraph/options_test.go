@@ -3,6 +3,7 @@ package omnigraph
 import (
 	"testing"
 
+	logtest "github.com/sirupsen/logrus/hooks/test"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -169,8 +170,28 @@ func TestLevelsMakeStaggeredScenariosWithTheirTags(t *testing.T) {
 	assert.EqualValues(t, 4, last["vus"])
 	assert.Equal(t, map[string]any{"a": "b", "workers": "4", "phase": "measure"}, last["tags"])
 
+	logger, logs := logtest.NewNullLogger()
+	r.VU.InitEnvField.Logger = logger
 	counted := r.export(r.js(`levels([8], {iterations: 3, maxDuration: "1m"})`))
 	level := counted["workers_8"].(map[string]any)
 	assert.Equal(t, "shared-iterations", level["executor"])
 	assert.EqualValues(t, 8, level["iterations"], "k6 takes no fewer iterations than VUs")
+	assert.Empty(t, logs.Entries)
+}
+
+// k6 starts a scenario at its time, however early the one before is done.
+func TestLevelsOfIterationsWarnOnceOfTheTimeThatTheyTake(t *testing.T) {
+	t.Parallel()
+	root, _ := New().(*rootModule)
+	logger, logs := logtest.NewNullLogger()
+	for range 2 {
+		r := newRuntimeOf(t, root)
+		r.VU.InitEnvField.Logger = logger
+		got := r.export(r.js(`levels([1, 4], {iterations: 20})`))
+		assert.Equal(t, "10m1s", got["workers_4"].(map[string]any)["startTime"])
+		assert.Equal(t, "10m0s", got["workers_4"].(map[string]any)["maxDuration"])
+	}
+	require.Len(t, logs.Entries, 1)
+	assert.Contains(t, logs.LastEntry().Message, "each of the 2 levels has 10m0s")
+	assert.Contains(t, logs.LastEntry().Message, "give maxDuration")
 }
