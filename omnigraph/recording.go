@@ -42,6 +42,8 @@ type recording struct {
 	signaled bool
 	// unwritable is why the record will not be written, or nil.
 	unwritable error
+	// claim keeps other runs from writing into the same folder.
+	claim *recorder.Claim
 	status     *lib.TestStatus
 	cliSeen    sync.Once
 	// seen maps the scenarios that made an operation to their executors.
@@ -151,8 +153,8 @@ func (r *recording) start() {
 	}()
 }
 
-// prepareFolder finds out before the load whether the record can be written after it. A run whose results would be lost
-// is marked as failed at once.
+// prepareFolder finds out before the load whether the record can be written after it, and takes the folder for this run
+// alone. A run whose results would be lost, or would take the place of another's, is marked as failed at once.
 func (r *recording) prepareFolder() {
 	if r.config == nil {
 		return
@@ -164,8 +166,14 @@ func (r *recording) prepareFolder() {
 			err = errors.Join(probe.Close(), os.Remove(probe.Name()))
 		}
 	}
+	if err == nil {
+		r.claim, err = recorder.ClaimFolder(r.config.dir)
+	}
 	if err != nil {
 		r.unwritable = fmt.Errorf("this run will leave no record: %s can't be written to: %w", r.config.dir, err)
+		if errors.Is(err, recorder.ErrClaimed) {
+			r.unwritable = fmt.Errorf("this run will leave no record: %w; wait for it to end, or name another folder (option dir of record(), RESULTS_DIR of the shipped scenarios)", err)
+		}
 		r.recorder.SetPartialPath("")
 		r.logger.Error(r.unwritable.Error())
 		if r.status != nil {
@@ -184,6 +192,8 @@ func (r *recording) end(err error) {
 	}
 	spare := r.spare
 	r.spare = nil
+	claim := r.claim
+	r.claim = nil
 	signaled := r.signaled
 	// k6 inspect and k6 archive run the init code and no test: they leave no record, nor take the place of one.
 	wanted := r.config != nil && r.begun && r.unwritable == nil
@@ -203,6 +213,11 @@ func (r *recording) end(err error) {
 	}
 	if err := r.recorder.Close(); err != nil {
 		r.warn(fmt.Errorf("the recorder could not be closed: %w", err))
+	}
+	if claim != nil {
+		if err := claim.Release(); err != nil {
+			r.warn(fmt.Errorf("the results folder could not be given back: %w", err))
+		}
 	}
 }
 

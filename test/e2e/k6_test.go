@@ -375,3 +375,29 @@ func TestARunWhoseRecordCantBeWrittenFailsAndSaysSo(t *testing.T) {
 	assert.Contains(t, r.output.String(), "will leave no record")
 	assert.NotContains(t, r.output.String(), "\nrecord: ")
 }
+
+func TestOfTwoRunsInOneFolderTheSecondIsRefused(t *testing.T) {
+	t.Parallel()
+	url := countingServer(t).URL
+	first := start(t, recordedScript, "URL="+url)
+	eventually(t, "the first run's claim of the folder", func() bool {
+		_, err := os.Stat(first.file("results/e2e/record.partial.ndjson"))
+		return err == nil
+	})
+	second := exec.Command(k6, "run", "--quiet", "--no-usage-report", "script.js")
+	second.Dir = first.dir
+	second.Env = append(os.Environ(), "DURATION=1s", "URL="+url)
+	out, err := second.CombinedOutput()
+	var exit *exec.ExitError
+	require.ErrorAs(t, err, &exit, "%s", out)
+	assert.Equal(t, 110, exit.ExitCode())
+	assert.Contains(t, string(out), fmt.Sprintf("process %d since", first.Process.Pid))
+	assert.Contains(t, string(out), "RESULTS_DIR")
+	assert.NoFileExists(t, first.file("results/e2e/record.json"), "the first run has not ended")
+	assert.FileExists(t, first.file("results/e2e/record.partial.ndjson"))
+
+	require.NoError(t, first.Process.Signal(os.Interrupt))
+	require.Equal(t, 105, first.exit(), first.output.String())
+	assert.Equal(t, "SIGINT", first.record().Invocation.EndedBy)
+	assert.NoFileExists(t, first.file("results/e2e/record.lock"))
+}
