@@ -105,8 +105,8 @@ declare module 'k6/x/omnigraph' {
     /** Repeats failed attempts. Default false. */
     retry?: Retry | false;
     /**
-     * Holds parameters against the query's own header before sending; those of a stored query, over HTTP, against the
-     * server's catalog, which is read once where the token may. Default true.
+     * Holds parameters against the query's own header before sending; those of a stored query against the server's
+     * catalog, which is read once, over HTTP, where the token may. Default true.
      */
     checkParams?: boolean;
   }

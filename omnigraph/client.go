@@ -34,6 +34,10 @@ type client struct {
 	random  func(int64) int64
 	warned  bool
 
+	// catalogVia asks the server of a CLI client for its stored queries, over HTTP.
+	catalogOnce sync.Once
+	catalogVia  transport
+
 	texts  map[string]*preparedText
 	labels map[string]bool
 	series map[seriesKey]*series

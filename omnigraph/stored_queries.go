@@ -2,7 +2,9 @@ package omnigraph
 
 import (
 	"context"
+	"strings"
 	"sync"
+	"time"
 
 	"go.k6.io/k6/v2/metrics"
 
@@ -67,17 +69,21 @@ func (s *storedQueries) get(ctx context.Context, key catalogKey, read func() (ma
 // unseen is room for the samples of a request that nobody is to see: an answer and a repetition for the API version.
 const unseen = 32
 
-// consultCatalog holds an invoke over HTTP against the server's catalog: its parameters, and whether it writes, which
-// decides about retries. It runs before the operation begins, so that it counts in no measurement.
+// catalogPatience bounds how long an operation waits for the catalog: a server that takes longer gets no check.
+const catalogPatience = 10 * time.Second
+
+// consultCatalog holds an invoke against the server's catalog: its parameters, and whether it writes, which decides about
+// retries and over the CLI about the command. It runs before the operation begins, so that it counts in no measurement.
+// The CLI lists the queries of a cluster's files alone, so that its client, too, asks the server over HTTP.
 func (inv *invocation) consultCatalog() {
-	if inv.op.Op != wire.OpInvoke || inv.c.transport != wire.TransportHTTP || !inv.checkParams || inv.problem != nil {
+	if inv.op.Op != wire.OpInvoke || !inv.checkParams || inv.problem != nil {
 		return
 	}
-	carrier, problem := inv.c.open()
-	if problem != nil {
+	carrier := inv.c.catalogCarrier()
+	if carrier == nil {
 		return
 	}
-	key := catalogKey{server: inv.c.settings.url, graph: inv.op.Graph, token: inv.session.Token}
+	key := catalogKey{server: inv.c.serverAddress(), graph: inv.op.Graph, token: inv.session.Token}
 	stored, known := inv.c.mi.root.storedQueries.get(inv.ctx, key, func() (map[string]wire.StoredQuery, bool) {
 		return inv.readCatalog(carrier)
 	})[inv.op.Name]
@@ -86,6 +92,34 @@ func (inv *invocation) consultCatalog() {
 	}
 	inv.op.Mutation = &stored.Mutation
 	inv.problem = wire.CheckParams(&stored.Header, inv.op.Params)
+}
+
+// serverAddress is the client's server in one form for both transports, or empty.
+func (c *client) serverAddress() string {
+	address := c.settings.url
+	if c.transport == wire.TransportCLI {
+		address = c.settings.server
+	}
+	scheme, rest, _ := strings.Cut(address, "://")
+	return strings.ToLower(scheme) + "://" + strings.TrimRight(rest, "/")
+}
+
+// catalogCarrier is what asks for the catalog: the client's own transport over HTTP, and one beside the CLI's. It is nil
+// where there is no server to ask.
+func (c *client) catalogCarrier() transport {
+	if c.transport == wire.TransportHTTP {
+		carrier, _ := c.open()
+		return carrier
+	}
+	if c.settings.server == "" {
+		return nil
+	}
+	c.catalogOnce.Do(func() {
+		if h, err := httpclient.New(httpclient.Config{URL: c.settings.server, Contracts: c.mi.root.contracts}); err == nil {
+			c.catalogVia = viaHTTP{h}
+		}
+	})
+	return c.catalogVia
 }
 
 // readCatalog asks the server for its stored queries, with a copy of the VU's state whose samples go nowhere and which
@@ -98,7 +132,7 @@ func (inv *invocation) readCatalog(carrier transport) (queries map[string]wire.S
 		State: &state, Name: string(wire.OpQueries), Token: inv.session.Token,
 		Tags: metrics.TagsAndMeta{Tags: inv.series.request, Metadata: inv.meta},
 	}
-	out := carrier.do(inv.ctx, session, &wire.Operation{Op: wire.OpQueries, Graph: inv.op.Graph, Timeout: inv.op.Timeout})
+	out := carrier.do(inv.ctx, session, &wire.Operation{Op: wire.OpQueries, Graph: inv.op.Graph, Timeout: min(inv.op.Timeout, catalogPatience)})
 	if out.Err != nil {
 		return nil, inv.ctx.Err() != nil
 	}

@@ -1,8 +1,11 @@
 package omnigraph
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -170,4 +173,68 @@ func TestTheCatalogOfTheRealServer(t *testing.T) {
 	refused := r.export(r.js(`reader.invoke("get_memory", {slug: "nobody"})`))
 	assert.Equal(t, "not_found", refused["error"].(map[string]any)["kind"])
 	assert.Len(t, of(r.taken(), "http_reqs"), 2)
+	r.js(fmt.Sprintf(`const cli = new CLIClient({server: %q, graph: %q, token: %q, bin: %q})`, server.URL, server.Graph, server.Token, server.Bin))
+	res = r.export(r.js(`cli.invoke("get_memory", {slug: "nobody"})`))
+	require.Equal(t, true, res["ok"], res["error"])
+	missing = r.export(r.js(`cli.invoke("get_memory", {})`))
+	assert.Equal(t, "bad_request", missing["error"].(map[string]any)["kind"])
+	assert.EqualValues(t, 0, missing["attempts"], "refused before it was started")
+	assert.Empty(t, of(r.taken(), "http_reqs"), "the CLI's own operations are no requests of k6's")
+}
+
+// scriptedCLI is a CLI that answers every call alike and writes down its arguments.
+func scriptedCLI(t *testing.T) (bin string, calls func() []string) {
+	t.Helper()
+	dir := t.TempDir()
+	bin = filepath.Join(dir, "omnigraph")
+	log := filepath.Join(dir, "calls")
+	script := "#!/bin/sh\necho \"$1\" >> '" + log + "'\ncase $1 in\nmutate) echo '" + written + "' ;;\n*) echo '" + threeRows + "' ;;\nesac\n"
+	require.NoError(t, os.WriteFile(bin, []byte(script), 0o700)) //nolint:gosec // has to be executable
+	return bin, func() []string {
+		data, err := os.ReadFile(log)
+		if errors.Is(err, os.ErrNotExist) {
+			return nil
+		}
+		require.NoError(t, err)
+		return strings.Split(strings.TrimSpace(string(data)), "\n")
+	}
+}
+
+func TestTheCLIsStoredQueriesAreHeldAgainstTheServersCatalog(t *testing.T) {
+	t.Parallel()
+	bin, calls := scriptedCLI(t)
+	server := storedServer(t, answer(200, twoQueries), answer(200, threeRows))
+	r := newRuntime(t)
+	r.js(fmt.Sprintf(`const og = new CLIClient({server: %q, graph: "g", token: "t", bin: %q}), http = connect(%[1]q + "/", {graph: "g", token: "t"})`, server.URL, bin))
+	r.enter()
+	for call, want := range map[string]string{
+		`og.invoke("get", {})`:                     "needs slug of type string",
+		`og.invoke("get", {slug: 1})`:              "slug of query get takes string, got 1",
+		`og.invoke("touch", {slug: "a", x: true})`: "does not declare x",
+	} {
+		res := r.export(r.js(call))
+		problem, _ := res["error"].(map[string]any)
+		require.NotNil(t, problem, call)
+		assert.Equal(t, "bad_request", problem["kind"], call)
+		assert.Contains(t, problem["message"], want, call)
+	}
+	require.Empty(t, calls(), "nothing was started")
+	for _, call := range []string{`og.invoke("get", {slug: "a"})`, `og.invoke("touch", {slug: "a"})`, `og.invoke("get", {}, {checkParams: false})`, `http.invoke("get", {slug: "a"})`} {
+		require.Equal(t, true, r.export(r.js(call))["ok"], call)
+	}
+	assert.Equal(t, []string{"query", "mutate", "query"}, calls(), "the catalog tells which command is right")
+	assert.Equal(t, 1, server.catalogReads(), "both transports share what is known")
+	assert.Empty(t, of(r.taken(), "http_reqs", "method", "GET"))
+}
+
+func TestWithoutACatalogTheCLIIsStartedUnchecked(t *testing.T) {
+	t.Parallel()
+	bin, calls := scriptedCLI(t)
+	server := storedServer(t, answer(403, `{"error":"policy denied action 'read'","code":"forbidden"}`), answer(500, ``))
+	r := newRuntime(t)
+	r.js(fmt.Sprintf(`const og = new CLIClient({server: %q, graph: "g", bin: %q}), gone = new CLIClient({server: "http://127.0.0.1:1", graph: "g", bin: %[2]q}), none = new CLIClient({store: "/nowhere", bin: %[2]q})`, server.URL, bin))
+	r.enter()
+	r.js(`og.invoke("get", {whatever: 1}); og.invoke("get", {whatever: 1}); gone.invoke("get", {whatever: 1}); none.invoke("get", {})`)
+	assert.GreaterOrEqual(t, len(calls()), 3)
+	assert.Equal(t, 1, server.catalogReads())
 }
