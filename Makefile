@@ -54,7 +54,7 @@ test-host:
 	@cd host && $(GO) run ../internal/tool/testcount -counts "$(abspath $(COUNTS))" -- $(GO) test -json $(RACE) -timeout 10m ./...
 
 .PHONY: test-full
-test-full: test test-scripts test-types test-dashboards test-browser ## The same, and what needs other programs, which it installs itself
+test-full: test test-scripts test-types test-dashboards test-deploy test-browser ## The same, and what needs other programs, which it installs itself
 
 .PHONY: test-scripts
 test-scripts: build ## Run test/*.test.js and the examples on bin/k6 against a rig
@@ -71,6 +71,10 @@ test-types: ## Check index.d.ts against scripts and examples with tsc
 .PHONY: test-dashboards
 test-dashboards: build ## Test the dashboards and rules on a Prometheus that bin/k6 fills
 	@internal/tool/test-dashboards.sh "$(COUNTS)"
+
+.PHONY: test-deploy
+test-deploy: build ## Read deploy/ as BuildKit, compose and Kubernetes do, and run the image
+	@internal/tool/test-deploy.sh "$(COUNTS)"
 
 .PHONY: lint
 lint: $(GOLANGCI) $(GOSEC) ## golangci-lint over all modules, and gosec as xk6 lint runs it
