@@ -13,7 +13,7 @@ import exec from 'k6/execution';
 import { CLIClient, HTTPClient, record, report, sequence } from 'k6/x/omnigraph';
 import { number, numbers, target } from './lib/target.js';
 import { insertMany, loadRows, pointRead } from './lib/council.js';
-import { begin, described, leave, needKeys, optimizeNow, pick, round, sized, stepScenarios, warmUp } from './lib/scenario.js';
+import { begin, described, leave, needKeys, optimizeNow, pick, round, sized, stepScenarios, tell, warmUp } from './lib/scenario.js';
 
 const presets = {
   short: { sizes: [1, 8, 64, 512, 2048], commits: 20, reads: 40 },
@@ -120,7 +120,7 @@ export function batch(data) {
         ms.push(round(res.duration));
       } else {
         failed += 1;
-        console.warn(`${step.name}: ${res.error.message}`);
+        tell(step.name, res.error);
         if (failed >= 3) {
           break;
         }

@@ -13,7 +13,7 @@
 // OMNIGRAPH_TOKEN, OMNIGRAPH_BIN, OMNIGRAPH_STORE, NOISE_FLOOR, RESULTS_DIR.
 import { CLIClient, HTTPClient, record, report } from 'k6/x/omnigraph';
 import { choice, number, target } from './lib/target.js';
-import { begin, described, leave, needKeys, optimizeNow, share, sized } from './lib/scenario.js';
+import { begin, described, leave, needKeys, optimizeNow, share, sized, tell } from './lib/scenario.js';
 import { mixer, ownRows, parseMix, writes } from './lib/mix.js';
 
 const presets = {
@@ -94,7 +94,7 @@ export function operation(data) {
   next = next || mixer(http, mix, keysKind, data, 'mix');
   const res = next();
   if (!res.ok) {
-    console.warn(`${res.op}: ${res.error.kind}: ${res.error.message}`);
+    tell(res.op, res.error);
   }
 }
 

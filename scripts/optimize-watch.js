@@ -14,7 +14,7 @@ import { sleep } from 'k6';
 import { HTTPClient, record, report } from 'k6/x/omnigraph';
 import { number, target } from './lib/target.js';
 import { pointRead } from './lib/council.js';
-import { begin, described, needKeys, pick, round, sized, warmUp } from './lib/scenario.js';
+import { begin, described, needKeys, pick, round, sized, tell, warmUp } from './lib/scenario.js';
 
 const presets = {
   short: { seconds: 20, every: 2 },
@@ -74,7 +74,7 @@ export function watch(data) {
   }
   const res = http.commits();
   if (!res.ok) {
-    console.warn(`the history could not be read: ${res.error.message}`);
+    tell('the history could not be read', res.error);
     sleep(size.every);
     return;
   }

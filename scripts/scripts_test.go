@@ -8,11 +8,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -224,6 +229,23 @@ func TestScenariosOnARig(t *testing.T) {
 		assert.NotZero(t, succeeded(got.cells(`^same_r1_3$`)))
 		assert.Contains(t, got.report, "commits/s")
 	})
+	t.Run("writers that get nothing through say why, once", func(t *testing.T) {
+		cmd := bounded(t, "run", "--quiet", "--no-usage-report", "writers.js")
+		dir := t.TempDir()
+		cmd.Env = append(environment(t, newRig(t)), "OMNIGRAPH_STORE=", "RESULTS_DIR="+dir, "WRITERS_LEVELS=1,2", "WRITERS_SAME_LEVELS=2", "WRITERS_SECONDS=1")
+		cmd.Env = append(cmd.Env, "OMNIGRAPH_URI="+refusing(t, cmd.Env))
+		out, err := cmd.CombinedOutput()
+		var exit *exec.ExitError
+		require.ErrorAs(t, err, &exit, string(out))
+		assert.Equal(t, 99, exit.ExitCode(), string(out))
+		text, err := os.ReadFile(filepath.Join(dir, "report.md"))
+		require.NoError(t, err)
+		report := strings.ReplaceAll(string(text), `\`, "")
+		assert.Regexp(t, `none of \d+ measured operations succeeded \(\d+ forbidden\)`, report)
+		assert.Regexp(t, `No insert of a distinct key got through: all [\d,]+ failed \(\d+ forbidden\), for example: nobody may write here`, report)
+		assert.Contains(t, report, "No update of the contested row got through")
+		assert.LessOrEqual(t, strings.Count(string(out), "level=warning"), 6, "at most one for each of the 5 VUs, and none for each failure")
+	})
 	t.Run("integrity finds what the server breaks and does not fail over it", func(t *testing.T) {
 		got := runScript(t, newRig(t), "integrity", "INTEGRITY_ROUNDS=2", "INTEGRITY_WRITERS=8")
 		for _, promise := range []string{"once", "unique", "updates", "whole", "own_writes", "never_back"} {
@@ -337,6 +359,32 @@ func TestScenariosOnARig(t *testing.T) {
 			assert.Contains(t, string(out), "ALLOW_WRITES=1 allows it", name)
 		}
 	})
+}
+
+// refusing is an address that lets one mutation through to the rig and refuses all others.
+func refusing(t *testing.T, env []string) string {
+	t.Helper()
+	var rig *url.URL
+	for _, v := range env {
+		if address, ok := strings.CutPrefix(v, "OMNIGRAPH_URI="); ok {
+			var err error
+			rig, err = url.Parse(address)
+			require.NoError(t, err)
+		}
+	}
+	proxy := httputil.NewSingleHostReverseProxy(rig)
+	var mutations atomic.Int64
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/mutate") && mutations.Add(1) > 1 {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusForbidden)
+			fmt.Fprint(w, `{"code":"forbidden","error":"nobody may write here"}`)
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
 }
 
 // outage kills the server while the script runs and boots it again.

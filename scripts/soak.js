@@ -13,7 +13,7 @@ import { sleep } from 'k6';
 import exec from 'k6/execution';
 import { CLIClient, HTTPClient, record, report } from 'k6/x/omnigraph';
 import { number, target } from './lib/target.js';
-import { begin, described, leave, needKeys, optimizeNow, sized } from './lib/scenario.js';
+import { begin, described, leave, needKeys, optimizeNow, sized, tell } from './lib/scenario.js';
 import { mixer, ownRows, parseMix, writes } from './lib/mix.js';
 
 const presets = {
@@ -78,7 +78,7 @@ export function operation(data) {
   next = next || mixer(http, mix, 'uniform', data, 'soak');
   const res = next();
   if (!res.ok) {
-    console.warn(`${res.op}: ${res.error.kind}: ${res.error.message}`);
+    tell(res.op, res.error);
   }
 }
 

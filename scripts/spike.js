@@ -8,13 +8,13 @@
 //   make spike                                     on a rig of its own
 //   OMNIGRAPH_URI=https://… bin/k6 run scripts/spike.js     on any omnigraph, reads only
 //
-// Environment: SPIKE_PRESET=full|quick, SPIKE_WORKERS=1,4,8, SPIKE_READS, SPIKE_WRITES, SPIKE_FRAGMENTS, SPIKE_FLOOR,
-// SPIKE_AFTER, SPIKE_STEPS (a list of floor, reads, writes, fragments), ALLOW_WRITES=1, OMNIGRAPH_URI, OMNIGRAPH_GRAPH,
+// Environment: SPIKE_PRESET=full|quick (or PRESET=full|short), SPIKE_WORKERS=1,4,8, SPIKE_READS, SPIKE_WRITES,
+// SPIKE_FRAGMENTS, SPIKE_FLOOR, SPIKE_AFTER, SPIKE_STEPS (a list of floor, reads, writes, fragments), ALLOW_WRITES=1, OMNIGRAPH_URI, OMNIGRAPH_GRAPH,
 // OMNIGRAPH_TOKEN, OMNIGRAPH_BIN, OMNIGRAPH_STORE (for optimize), RESULTS_DIR.
 import exec from 'k6/execution';
 import { CLIClient, HTTPClient, compare, record, report, sequence } from 'k6/x/omnigraph';
 import { choice, number, numbers, runID, target } from './lib/target.js';
-import { described, pick, stepScenarios, undivided } from './lib/scenario.js';
+import { described, pick, stepScenarios, tell, undivided } from './lib/scenario.js';
 import { forgetRun, fullScan, insertRow, keysOf, pointRead, row } from './lib/council.js';
 
 const presets = {
@@ -22,7 +22,8 @@ const presets = {
   quick: { reads: 60, writes: 20, fragments: 120, floor: 30, after: 30 },
 };
 const where = target(__ENV);
-const preset = choice(__ENV, 'SPIKE_PRESET', Object.keys(presets), 'full');
+// PRESET is for all scenarios; the spike's own word for short is quick.
+const preset = choice(__ENV, 'SPIKE_PRESET', Object.keys(presets), choice(__ENV, 'PRESET', ['short', 'full'], 'full') === 'short' ? 'quick' : 'full');
 const size = {
   reads: number(__ENV, 'SPIKE_READS', presets[preset].reads, 1),
   writes: number(__ENV, 'SPIKE_WRITES', presets[preset].writes, 1),
@@ -187,7 +188,7 @@ export function fragment(data) {
   inTurn(() => {
     const res = http.mutate(insertRow, row(newKey(data.id), data.project), { name: 'fragment' });
     if (!res.ok) {
-      console.error(`a single-row commit failed: ${res.error.message}`);
+      tell('a single-row commit failed', res.error);
     }
   });
 }

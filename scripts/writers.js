@@ -15,7 +15,7 @@ import { CLIClient, HTTPClient, record, report, sequence } from 'k6/x/omnigraph'
 import { number, numbers, target } from './lib/target.js';
 import { actorTokens } from './lib/actors.js';
 import { insertRow, row, setImportance } from './lib/council.js';
-import { begin, described, leave, needKeys, optimizeNow, sized, stepScenarios } from './lib/scenario.js';
+import { begin, described, leave, needKeys, optimizeNow, sized, stepScenarios, tell } from './lib/scenario.js';
 
 const presets = {
   short: { levels: [1, 2, 3, 4, 6, 8], same: [1, 2, 4, 8], seconds: 4, rounds: 1 },
@@ -102,7 +102,7 @@ function forAWhile(op) {
     while (Date.now() < end) {
       const res = op();
       if (!res.ok) {
-        console.warn(`${step.name}: ${res.error.kind}: ${res.error.message}`);
+        tell(step.name, res.error);
       }
     }
   });

@@ -140,6 +140,15 @@ export function leave(where, http, cli, rec, data) {
   console.info(`${gone} rows of this run were deleted in one commit; ${stay} stay in the store's history`);
 }
 
+// tell logs a failure, the first of each kind of a VU: all are counted in the record and stand in the report.
+const told = {};
+export function tell(what, error) {
+  if (!told[error.kind]) {
+    told[error.kind] = true;
+    console.warn(`${what}: ${error.kind}: ${error.message} (more of this kind are counted, not logged)`);
+  }
+}
+
 // warmUp calls fn outside the measurement: reports leave it out.
 export function warmUp(fn, times = 3) {
   const before = exec.vu.tags.phase;
