@@ -89,6 +89,7 @@ func (c *Client) attempt(ctx context.Context, op *wire.Operation) *outcome {
 		return out
 	}
 	defer c.config.Slots.release()
+	clearStale()
 	began := time.Now()
 	c.process(ctx, op, args, began, out)
 	out.Timings.Total = time.Since(began)

@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 )
 
-// The names of what is made; the process's id tells whose they are, should it be killed.
+// The names of what is made.
 var (
-	homePattern  = fmt.Sprintf("omnigraph-home-%d-*", os.Getpid())
-	filesPattern = fmt.Sprintf("omnigraph-call-%d-*", os.Getpid())
+	homePattern  = scratchPattern("home")
+	filesPattern = scratchPattern("call")
 )
 
 // scratch is what one call keeps on disk: an empty configuration folder and the values too long for an argument, all

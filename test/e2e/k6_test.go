@@ -194,21 +194,24 @@ func TestNoChildOutlivesK6(t *testing.T) {
 				_ = syscall.Kill(id, syscall.SIGKILL)
 			}
 			if c.code == -1 {
-				removeHomes(t, r.Process.Pid)
+				requireHomesCleared(t, r.Process.Pid, bin)
 			}
 		})
 	}
 }
 
-// removeHomes removes the empty folders that a killed k6 could not remove any more.
-func removeHomes(t *testing.T, id int) {
+// requireHomesCleared checks that the next k6 removes the empty folders that a killed one could not remove any more.
+func requireHomesCleared(t *testing.T, id int, bin string) {
 	t.Helper()
+	r := start(t, `
+		import { CLIClient } from 'k6/x/omnigraph';
+		const cli = new CLIClient({ server: 'http://127.0.0.1:1', graph: 'g', bin: __ENV.FAKE, timeout: '10ms' });
+		export default function () { cli.version(); }`, "FAKE="+bin)
+	require.Equal(t, 0, r.exit(), r.output.String())
 	for _, parent := range []string{"/dev/shm", os.TempDir()} {
 		folders, err := filepath.Glob(fmt.Sprintf("%s/omnigraph-home-%d-*", parent, id))
 		require.NoError(t, err)
-		for _, folder := range folders {
-			require.NoError(t, os.Remove(folder), "empty")
-		}
+		assert.Empty(t, folders)
 	}
 }
 
