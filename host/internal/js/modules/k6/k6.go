@@ -92,7 +92,7 @@ func (k *instance) group(call sobek.FunctionCall) sobek.Value {
 	if !ok {
 		common.Throw(k.rt, errNoGroup)
 	}
-	if tag := call.Argument(1).ToObject(k.rt).GetSymbol(sobek.SymToStringTag); tag != nil && tag.String() == "AsyncFunction" {
+	if common.IsAsyncFunction(k.rt, call.Argument(1)) {
 		common.Throw(k.rt, errAsyncGroup)
 	}
 	leave, err := enterGroup(state, call.Argument(0).String())
@@ -114,10 +114,7 @@ func (k *instance) group(call sobek.FunctionCall) sobek.Value {
 	if err != nil {
 		throwAgain(k.rt, err)
 	}
-	if isPromise(result) { // of an async method, which can't be told from others before
-		common.Throw(k.rt, errAsyncGroup)
-	}
-	return result
+	return result // a promise too: a function that only starts something is none that k6 refuses
 }
 
 // throwAgain passes on an error of a function that was called: an exception, or an interruption.

@@ -108,7 +108,8 @@ func TestGroup(t *testing.T) {
 		"a separator":       {code: `group('a::b', () => 1)`, err: "'::'"},
 		"no function":       {code: `group('a')`, err: "requires a callback"},
 		"an async function": {code: `group('a', async () => 1)`, err: "does not support async functions"},
-		"an async method":   {code: `group('a', ({ async m() {} }).m)`, err: "does not support async functions", samples: []seen{duration("::a")}},
+		"an async method":   {code: `group('a', ({ async m() {} }).m)`, err: "does not support async functions"},
+		"a promise":         {code: `group('a', () => Promise.resolve(1)) instanceof Promise`, want: "true", samples: []seen{duration("::a")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
