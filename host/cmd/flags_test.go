@@ -29,15 +29,17 @@ func TestFlagsOfARun(t *testing.T) {
 	var opts lib.Options
 	flags := optionFlags(&opts)
 	require.NoError(t, flags.Parse([]string{
-		"-u", "3", "--duration=1m30s", "-s", "10s:5", "--stage", "1m:0", "--tag", "a=b=c", "--tag", "d=",
+		"-u", "3", "--duration=1m30s", "-s", "10s:5", "--stage", "20s:7,1m:0", "--tag", "a=b=c", "--tag", "d=",
 		"--system-tags", "status,vu", "--blacklist-ip", "10.0.0.0/8,::1/128", "--blacklist-ip", "192.168.0.0/16",
 		"--http-debug", "--summary-trend-stats", "min,p(99.9)", "-w", "--no-setup=false", "--execution-segment", "1/4:1/2",
 		"--dns", "ttl=0,select=first",
 	}))
 	assert.EqualValues(t, 3, opts.VUs.Int64)
 	assert.Equal(t, 90*time.Second, opts.Duration.TimeDuration())
-	require.Len(t, opts.Stages, 2)
+	require.Len(t, opts.Stages, 3)
 	assert.EqualValues(t, 5, opts.Stages[0].Target.Int64)
+	assert.EqualValues(t, 7, opts.Stages[1].Target.Int64)
+	assert.EqualValues(t, 0, opts.Stages[2].Target.Int64)
 	assert.Equal(t, map[string]string{"a": "b=c", "d": ""}, opts.RunTags)
 	assert.Len(t, opts.BlacklistIPs, 3)
 	assert.Equal(t, "headers", opts.HTTPDebug.String)
@@ -51,7 +53,7 @@ func TestFlagsOfARun(t *testing.T) {
 func TestBadFlagsAreNamed(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
-		{"--vus", "many"}, {"--duration", "soon"}, {"--stage", "10s"}, {"--stage", "10s:x"}, {"--stage", "x:1"},
+		{"--vus", "many"}, {"--duration", "soon"}, {"--stage", "10s"}, {"--stage", "10s:x"}, {"--stage", "x:1"}, {"--stage", "1s:1,"},
 		{"--tag", "=x"}, {"--blacklist-ip", "x"}, {"--summary-time-unit", "h"}, {"--summary-trend-stats", "mode"},
 		{"--no-setup=maybe"}, {"--execution-segment", "1/2:1/4"}, {"--execution-segment-sequence", "1,0"},
 		{"--dns", "colour=red"}, {"--local-ips", "x"},

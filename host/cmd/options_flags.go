@@ -3,6 +3,7 @@ package cmd
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 	"gopkg.in/guregu/null.v3"
@@ -29,15 +30,18 @@ func loadFlags(t flagTable, opts *lib.Options) {
 	t.integer("iterations", "i", "", "number of iterations that the virtual users share", func(n int64) {
 		opts.Iterations = null.IntFrom(n)
 	})
-	t.add("stage", "s", "stage", "", "a stage of ramping virtual users, as `duration:target`; may be repeated",
+	t.add("stage", "s", "stage", "",
+		"a stage of ramping virtual users, as `duration:target`, or several with commas between; may be repeated",
 		func(text string) error {
-			d, target, err := parseStage(text)
-			if err != nil {
-				return err
+			for stage := range strings.SplitSeq(text, ",") {
+				d, target, err := parseStage(strings.TrimSpace(stage))
+				if err != nil {
+					return err
+				}
+				opts.Stages = append(opts.Stages, lib.Stage{
+					Duration: types.NullDurationFrom(d), Target: null.IntFrom(target),
+				})
 			}
-			opts.Stages = append(opts.Stages, lib.Stage{
-				Duration: types.NullDurationFrom(d), Target: null.IntFrom(target),
-			})
 			return nil
 		})
 	t.text("execution-segment", "", "the share of the test that this process runs, as `from:to`, for example 0:1/4",
