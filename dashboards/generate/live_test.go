@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"net"
 	"net/http"
@@ -12,6 +13,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -162,13 +165,13 @@ func load(t *testing.T, p *prometheusServer, e edition, testid string, seconds, 
 	export := filepath.Join(t.TempDir(), "summary.json")
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, os.Getenv("K6"), "run", "--quiet", "--no-usage-report", "--no-color", "--log-output=none",
+	cmd := exec.CommandContext(ctx, os.Getenv("K6"), "run", "--quiet", "--no-usage-report", "--no-color",
 		"-o", "experimental-prometheus-rw", "--tag", "testid="+testid, "--tag", "instance=generator-1",
 		"--summary-export", export, "testdata/load.js")
 	cmd.Env = append(os.Environ(), "SECONDS="+strconv.Itoa(seconds), "WRITERS="+strconv.Itoa(writers),
 		"K6_PROMETHEUS_RW_SERVER_URL="+p.url+"/api/v1/write", "K6_PROMETHEUS_RW_PUSH_INTERVAL=1s",
 		"K6_PROMETHEUS_RW_TREND_STATS=p(50),p(95),p(99),max", "K6_PROMETHEUS_RW_TREND_AS_NATIVE_HISTOGRAM="+strconv.FormatBool(e.native))
-	if out, err := cmd.CombinedOutput(); err != nil {
+	if out, err := cmd.CombinedOutput(); err != nil || strings.Contains(string(out), "Failed to write") {
 		t.Errorf("%s: %v\n%s", testid, err, out)
 		return summary{}
 	}
@@ -208,6 +211,7 @@ func TestEveryPanelAnswersWithTheDataOfARealRun(t *testing.T) {
 		t.Run(e.file, func(t *testing.T) {
 			values := map[string]string{"testid": testid(e), "baseline": testid(e) + "-baseline"}
 			everyExpressionAnswers(t, p, e, values, began, ended)
+			everyVariableOffersItsValues(t, p, e, began, ended)
 			totalsAreK6sOwn(t, p, e, values["testid"], summaries[i], ended)
 		})
 	}
@@ -234,6 +238,66 @@ func everyExpressionAnswers(t *testing.T, p *prometheusServer, e edition, values
 		}
 		if err != nil || len(got) == 0 {
 			t.Errorf("%s has no data (%v): %s", x.where, err, expr)
+		}
+	}
+}
+
+var labelValues = regexp.MustCompile(`^label_values\((.+), (\w+)\)$`)
+
+// everyVariableOffersItsValues looks up what a viewer may choose from, as Grafana does.
+func everyVariableOffersItsValues(t *testing.T, p *prometheusServer, e edition, began, ended time.Time) {
+	testid := strings.TrimSuffix(e.file, ".json")
+	want := map[string]string{
+		"instance": "generator-1", "scenario": "mistakes open optimize paired writers", "transport": "cli http",
+		"op": "invoke mutate optimize query",
+	}
+	if !e.native {
+		want["quantile"] = "max p50 p95 p99" // what this run was told to send
+	}
+	looked := map[string]bool{}
+	for _, v := range read(t, e).Templating.List {
+		query, ok := v.Query.(string)
+		if !ok || !strings.HasPrefix(query, "label_values(") {
+			continue
+		}
+		m := labelValues.FindStringSubmatch(strings.ReplaceAll(query, "$testid", testid))
+		if m == nil {
+			t.Errorf("%s looks up %s", v.Name, query)
+			continue
+		}
+		looked[v.Name] = true
+		status, body := p.get("/api/v1/label/" + m[2] + "/values?" + url.Values{
+			"match[]": {m[1]}, "start": {strconv.FormatInt(began.Unix(), 10)}, "end": {strconv.FormatInt(ended.Unix(), 10)},
+		}.Encode())
+		var doc struct{ Data []string }
+		if err := json.Unmarshal(body, &doc); err != nil || status != http.StatusOK {
+			t.Errorf("%s: %d %s", v.Name, status, body)
+			continue
+		}
+		offered := map[string]bool{}
+		keep := regexp.MustCompile(strings.Trim(v.Regex, "/"))
+		for _, value := range doc.Data {
+			if m := keep.FindStringSubmatch(value); m != nil {
+				offered[m[len(m)-1]] = true // the group, or with no expression everything
+				if v.Regex == "" {
+					delete(offered, "")
+					offered[value] = true
+				}
+			}
+		}
+		got := strings.Join(slices.Sorted(maps.Keys(offered)), " ")
+		switch {
+		case v.Name == "testid" || v.Name == "baseline":
+			if !offered[testid] || !offered[testid+"-baseline"] {
+				t.Errorf("%s offers %s", v.Name, got)
+			}
+		case got != want[v.Name]:
+			t.Errorf("%s offers %s, the run has %s", v.Name, got, want[v.Name])
+		}
+	}
+	for name := range want {
+		if !looked[name] {
+			t.Errorf("%s is not looked up", name)
 		}
 	}
 }
