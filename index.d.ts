@@ -191,10 +191,10 @@ declare module 'k6/x/omnigraph' {
     readonly acknowledged: number;
     readonly affectedNodes: number;
     readonly affectedEdges: number;
-    /** The sum of the batches' durations, in milliseconds. */
+    /** The sum of the batches' durations, in milliseconds, with those that the server refused as too large. */
     readonly duration: number;
     readonly error: OperationError | null;
-    /** One result for each batch that was sent. */
+    /** One result for each batch that was sent and not split. */
     readonly results: Result[];
   }
 
@@ -323,7 +323,10 @@ declare module 'k6/x/omnigraph' {
     asyncQuery(gq: string, params?: Params, options?: ReadOptions): Promise<Result>;
     mutate(gq: string, params?: Params, options?: MutateOptions): Result;
     asyncMutate(gq: string, params?: Params, options?: MutateOptions): Promise<Result>;
-    /** Repeats a mutation of one row for many rows, in few commits; rows are objects of its parameters. */
+    /**
+     * Repeats a mutation of one row for many rows, in few commits; rows are objects of its parameters. A batch that the
+     * server refuses as too large (resource_limit), and so has not written, goes in two halves.
+     */
     mutateMany(gq: string, rows: Params[], options?: ManyOptions): ManyResult;
     asyncMutateMany(gq: string, rows: Params[], options?: ManyOptions): Promise<ManyResult>;
     /** Runs a stored query by its name. */

@@ -5,12 +5,15 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"go.k6.io/k6/v2/lib"
 	"go.k6.io/k6/v2/metrics"
+	"gopkg.in/guregu/null.v3"
 )
 
 func TestTagsOfOneCallThatReplaceTheClientsOwnDoNotStickToTheNext(t *testing.T) {
@@ -127,4 +130,21 @@ func TestTheStateOfAStoreCanNotBeReadInTheInitContext(t *testing.T) {
 	dir := t.TempDir()
 	text := r.throws(fmt.Sprintf(`const rec = record({name: "x", dir: %q}); rec.before(connect("http://127.0.0.1:1"))`, dir))
 	assert.Contains(t, text, "before can't be used in the init context")
+}
+
+func TestK6sHTTPDebugShowsRequestsWithoutTheirToken(t *testing.T) {
+	t.Parallel()
+	server := newStub(t, answer(200, threeRows))
+	r := newRuntime(t)
+	r.js(fmt.Sprintf(`const og = connect(%q, {graph: "council", token: "very-secret"})`, server.URL))
+	r.enterWith(lib.Options{HTTPDebug: null.StringFrom("full")})
+	r.js(readCode)
+	assert.Equal(t, "Bearer very-secret", server.asked()[0].Header.Get("Authorization"))
+	var logged strings.Builder
+	for _, e := range r.logs.AllEntries() {
+		fmt.Fprintln(&logged, e.Level, e.Message, e.Data)
+	}
+	assert.Contains(t, logged.String(), "Authorization: Bearer ***")
+	assert.Contains(t, logged.String(), "mem-0001")
+	assert.NotContains(t, logged.String(), "very-secret")
 }

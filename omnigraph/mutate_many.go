@@ -2,6 +2,8 @@ package omnigraph
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
 
 	"go.k6.io/k6/v2/metrics"
@@ -29,8 +31,7 @@ func (mi *instance) mutateMany(call sobek.FunctionCall) sobek.Value {
 	if err != nil {
 		mi.throw(err)
 	}
-	executeMany(batches)
-	value, err := mi.finishMany(batches)
+	value, err := mi.finishMany(executeMany(batches))
 	if err != nil {
 		mi.throw(err)
 	}
@@ -42,15 +43,31 @@ func (mi *instance) asyncMutateMany(call sobek.FunctionCall) sobek.Value {
 	if err != nil {
 		mi.throw(err)
 	}
-	return mi.promise(func() { executeMany(batches) }, func() (sobek.Value, error) { return mi.finishMany(batches) })
+	return mi.promise(func() { batches = executeMany(batches) }, func() (sobek.Value, error) { return mi.finishMany(batches) })
 }
 
 // batch is one commit of mutateMany.
 type batch struct {
 	*invocation
-	rows int
-	// skipped says that an earlier batch failed, so this one was not sent.
-	skipped bool
+	source *wire.Batch
+	rows   [][]byte // each row's parameters
+	// skipped says that an earlier batch failed, so this one was not sent; split, that the server refused it as too large
+	// and its halves took its place.
+	skipped, split bool
+}
+
+// halves are a batch's rows in two.
+func (b *batch) halves() []*batch {
+	middle := (len(b.rows) + 1) / 2
+	return []*batch{b.like(b.rows[:middle]), b.like(b.rows[middle:])}
+}
+
+// like is a batch of other rows that was called for as this one was. It touches no JS value.
+func (b *batch) like(rows [][]byte) *batch {
+	inv := *b.invocation
+	inv.attempts, inv.samples, inv.out, inv.took = 0, nil, nil, 0
+	inv.op.Text, inv.op.TextJSON, inv.op.Params = b.source.Text(len(rows)), nil, manyParams(b.source, rows)
+	return &batch{invocation: &inv, source: b.source, rows: rows}
 }
 
 // prepareMany reads the arguments and makes one invocation for each batch.
@@ -78,12 +95,12 @@ func (mi *instance) prepareMany(call sobek.FunctionCall, method string) ([]*batc
 	}
 	var batches []*batch
 	for len(rows) > 0 {
-		n, params := nextBatch(source, rows, own.maxRows, own.maxBytes)
-		inv, err := mi.prepareBatch(call, method, source, n, params)
+		n := nextBatch(source, rows, own.maxRows, own.maxBytes)
+		inv, err := mi.prepareBatch(call, method, source, rows[:n])
 		if err != nil {
 			return nil, err
 		}
-		batches = append(batches, &batch{invocation: inv, rows: n})
+		batches = append(batches, &batch{invocation: inv, source: source, rows: rows[:n]})
 		rows = rows[n:]
 	}
 	return batches, nil
@@ -116,8 +133,8 @@ func encodeRows(list *sobek.Object, source *wire.Batch, check bool, method strin
 	return rows, nil
 }
 
-// nextBatch takes as many rows as fit into one request, at least one.
-func nextBatch(source *wire.Batch, rows [][]byte, maxRows, maxBytes int) (int, []byte) {
+// nextBatch tells how many rows fit into one request, at least one.
+func nextBatch(source *wire.Batch, rows [][]byte, maxRows, maxBytes int) int {
 	perRow := len(source.Text(2)) - len(source.Text(1))
 	params := []byte{}
 	n := 0
@@ -129,12 +146,21 @@ func nextBatch(source *wire.Batch, rows [][]byte, maxRows, maxBytes int) (int, [
 		params = longer
 		n++
 	}
-	return n, append(append([]byte{'{'}, params...), '}')
+	return n
 }
 
-func (mi *instance) prepareBatch(call sobek.FunctionCall, method string, source *wire.Batch, n int, params []byte) (*invocation, error) {
+// manyParams are the parameters of a batch, those of each row under names of their own.
+func manyParams(source *wire.Batch, rows [][]byte) []byte {
+	members := []byte{}
+	for i, row := range rows {
+		members = source.RowParams(members, row, i)
+	}
+	return append(append([]byte{'{'}, members...), '}')
+}
+
+func (mi *instance) prepareBatch(call sobek.FunctionCall, method string, source *wire.Batch, rows [][]byte) (*invocation, error) {
 	v := &verb{name: mutateManyName, op: wire.OpMutate, scope: scopeMutateMany, options: 2, read: func(_ *arguments, inv *invocation) error {
-		inv.op.Text, inv.op.Params = source.Text(n), params
+		inv.op.Text, inv.op.Params = source.Text(len(rows)), manyParams(source, rows)
 		inv.label = inv.c.labelFor(source.Header().Name)
 		return nil
 	}}
@@ -142,17 +168,36 @@ func (mi *instance) prepareBatch(call sobek.FunctionCall, method string, source 
 }
 
 // executeMany sends one batch after the other and stops at the first that fails: what follows could not be told from
-// what was written.
-func executeMany(batches []*batch) {
-	failed := false
-	for _, b := range batches {
-		b.skipped = failed
+// what was written. A batch that the server refuses as too large, of which it wrote nothing then, goes in two halves, and
+// those after it are no larger. It gives the batches that came of those given, in their order.
+func executeMany(batches []*batch) []*batch {
+	var done []*batch
+	failed, most := false, math.MaxInt
+	for waiting := slices.Clone(batches); len(waiting) > 0; {
+		b := waiting[0]
+		waiting = waiting[1:]
 		if failed {
+			b.skipped = true
+			done = append(done, b)
+			continue
+		}
+		if len(b.rows) > most {
+			waiting = append(b.halves(), waiting...)
 			continue
 		}
 		b.execute()
-		failed = b.out.Err != nil
+		done = append(done, b)
+		if err := b.out.Err; err != nil {
+			if err.Kind == wire.KindResourceLimit && !err.Indeterminate && len(b.rows) > 1 {
+				b.split = true
+				most = (len(b.rows) + 1) / 2
+				waiting = append(b.halves(), waiting...)
+				continue
+			}
+			failed = true
+		}
 	}
+	return done
 }
 
 // finishMany adds up what the batches came to.
@@ -163,7 +208,10 @@ func (mi *instance) finishMany(batches []*batch) (sobek.Value, error) {
 	results := []any{}
 	problem := sobek.Null()
 	for _, b := range batches {
-		if b.skipped {
+		if b.split {
+			took += metrics.D(b.took)
+		}
+		if b.skipped || b.split {
 			continue
 		}
 		value, err := mi.finish(b.invocation)
@@ -177,7 +225,7 @@ func (mi *instance) finishMany(batches []*batch) (sobek.Value, error) {
 			continue
 		}
 		commits++
-		acknowledged += b.rows
+		acknowledged += len(b.rows)
 		nodes += b.out.Success.AffectedNodes
 		edges += b.out.Success.AffectedEdges
 	}

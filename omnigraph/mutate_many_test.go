@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -88,4 +89,70 @@ func TestMutateManyRefusesWhatItCantSplit(t *testing.T) {
 	res := r.export(r.js(`og.mutateMany(add, [])`))
 	assert.Equal(t, true, res["ok"])
 	require.EqualValues(t, 0, res["commits"])
+}
+
+// limited refuses mutations of more than most rows, as servers from 0.9 refuse more than 8,192.
+func limited(most int) func(http.ResponseWriter, *http.Request, string) {
+	return func(w http.ResponseWriter, _ *http.Request, body string) {
+		rows := len(gjson.Get(body, "params").Map()) / 2
+		if rows > most {
+			w.WriteHeader(http.StatusRequestEntityTooLarge)
+			_, _ = fmt.Fprintf(w, `{"error":"keyed write exceeds the limit of %d rows","resource_limit":{"resource":"rows","limit":%d,"actual":%d}}`, most, most, rows)
+			return
+		}
+		_, _ = fmt.Fprintf(w, `{"branch":"main","query_name":"add","affected_nodes":%d,"affected_edges":0,"actor_id":"a"}`, rows)
+	}
+}
+
+func TestMutateManySplitsWhereTheServerSaysSo(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, options              string
+		most, rows                 int
+		commits, refused, requests int
+		ok                         bool
+	}{
+		{"one batch in quarters", `{}`, 3, 10, 4, 2, 6, true}, // 10 → 5+5 → (3+2)+(3+2), the second five split unasked
+		{"later batches learn", `{maxRows: 4}`, 2, 12, 6, 1, 7, true},
+		{"fits", `{maxRows: 4}`, 4, 12, 3, 0, 3, true},
+		{"not even one row", `{}`, 0, 4, 0, 3, 3, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			server := newStub(t, limited(c.most))
+			r := newRuntime(t)
+			r.js(fmt.Sprintf("const og = connect(%q, {graph: \"council\"}); const rows = []; for (let i = 0; i < %d; i++) { rows.push({slug: \"k\" + i, name: \"n\"}) }", server.URL, c.rows))
+			r.enter()
+			res := r.export(r.js(fmt.Sprintf("og.mutateMany(`%s`, rows, %s)", insertProject, c.options)))
+			samples := r.taken()
+			assert.Equal(t, c.ok, res["ok"], res["error"])
+			assert.EqualValues(t, c.commits, res["commits"])
+			assert.Len(t, of(samples, "omnigraph_errors", "error_kind", "resource_limit"), c.refused)
+			assert.Len(t, server.asked(), c.requests)
+			if !c.ok {
+				assert.Equal(t, "resource_limit", res["error"].(map[string]any)["kind"])
+				assert.EqualValues(t, 0, res["acknowledged"])
+				return
+			}
+			assert.EqualValues(t, c.rows, res["acknowledged"])
+			assert.EqualValues(t, c.rows, res["affectedNodes"])
+			assert.Len(t, res["results"], c.commits)
+			slugs := map[string]int{}
+			for _, a := range server.asked() {
+				params := gjson.Get(a.Body, "params").Map()
+				if len(params)/2 > c.most {
+					continue
+				}
+				for name, value := range params {
+					if strings.HasPrefix(name, "slug_") {
+						slugs[value.String()]++
+					}
+				}
+			}
+			assert.Len(t, slugs, c.rows)
+			for slug, n := range slugs {
+				assert.Equal(t, 1, n, slug)
+			}
+		})
+	}
 }

@@ -148,6 +148,9 @@ func (c *Client) attempt(ctx context.Context, s *Session, op *wire.Operation, ap
 		c.stream(ctx, state, s, op, &request, target, api, out)
 		return out
 	}
+	if state.Options.HTTPDebug.String != "" && s.Token != "" {
+		state = withoutSecrets(state, s.Token)
+	}
 	preq := &httpext.ParsedHTTPRequest{
 		URL:              target,
 		Req:              c.request(s, target, &request, api),
