@@ -43,6 +43,8 @@ func TestGlobals(t *testing.T) {
 		"a digest of text":            {code: `let r = []; crypto.subtle.digest('SHA-1', 'text').catch((e) => r.push(e.name)); r`, want: "TypeError"},
 		"random values":               {code: `const a = new Uint32Array(8), b = crypto.getRandomValues(a); [a === b, a.some((n) => n !== 0)]`, want: "true,true"},
 		"too many random values":      {code: `crypto.getRandomValues(new Uint8Array(65537))`, err: "QuotaExceededError"},
+		"random values for floats":    {code: `crypto.getRandomValues(new Float32Array(2))`, err: "TypeMismatchError"},
+		"the name of the error":       {code: `let e; try { crypto.getRandomValues(new Uint8Array(65537)) } catch (x) { e = x } [e instanceof Error, e.name]`, want: "true,QuotaExceededError"},
 		"random values for an object": {code: `crypto.getRandomValues({})`, err: "TypeError"},
 		"a UUID":                      {code: `/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(crypto.randomUUID())`, want: "true"},
 		"a refused function":          {code: `crypto.subtle.encrypt()`, err: "the real k6 has it"},

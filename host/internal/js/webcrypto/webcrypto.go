@@ -56,14 +56,23 @@ func getRandomValues(rt *sobek.Runtime, call sobek.FunctionCall) sobek.Value {
 	if !ok {
 		panic(rt.NewTypeError("crypto.getRandomValues needs a typed array of integers"))
 	}
+	if kind := array.GetSymbol(sobek.SymToStringTag); kind == nil || !integerArrays[kind.String()] {
+		panic(newError(rt, "TypeMismatchError", errors.New("crypto.getRandomValues needs a typed array of integers")))
+	}
 	if len(view) > maxRandomBytes {
-		common.Throw(rt, fmt.Errorf("QuotaExceededError: crypto.getRandomValues fills at most %d bytes, not %d",
-			maxRandomBytes, len(view)))
+		panic(newError(rt, "QuotaExceededError",
+			fmt.Errorf("crypto.getRandomValues fills at most %d bytes, not %d", maxRandomBytes, len(view))))
 	}
 	if _, err := rand.Read(view); err != nil {
 		common.Throw(rt, fmt.Errorf("crypto.getRandomValues: %w", err))
 	}
 	return array
+}
+
+// integerArrays are the kinds of typed arrays that any bytes make sense in, as the API's specification has it.
+var integerArrays = map[string]bool{
+	"Int8Array": true, "Uint8Array": true, "Uint8ClampedArray": true, "Int16Array": true, "Uint16Array": true,
+	"Int32Array": true, "Uint32Array": true, "BigInt64Array": true, "BigUint64Array": true,
 }
 
 // bytesOf returns the memory of an ArrayBuffer's view.
