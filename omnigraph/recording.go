@@ -43,9 +43,9 @@ type recording struct {
 	// unwritable is why the record will not be written, or nil.
 	unwritable error
 	// claim keeps other runs from writing into the same folder.
-	claim *recorder.Claim
-	status     *lib.TestStatus
-	cliSeen    sync.Once
+	claim   *recorder.Claim
+	status  *lib.TestStatus
+	cliSeen sync.Once
 	// seen maps the scenarios that made an operation to their executors.
 	seen sync.Map
 	// spare are descriptors that are held open until the record is written, so that it can be even where the run has
