@@ -69,7 +69,8 @@ func (c *Compiler) parse(name, source string) (*Parsed, error) {
 		return &Parsed{AST: module}, nil
 	}
 	if !looksLikeModule(source) {
-		if err := c.plainScriptError(name, source, scriptErr); err != nil {
+		err := c.plainScriptError(name, source, scriptErr)
+		if err != nil && !strings.Contains(err.Error(), "port not supported in script") { // else it imports or exports
 			return nil, err
 		}
 	}

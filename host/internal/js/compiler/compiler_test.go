@@ -31,6 +31,7 @@ func TestParse(t *testing.T) {
 		"types in a .js file":       {file: "a.js", source: `export const a: number = 1`, err: "a.js: Line 1:15"},
 		"an error in TypeScript":    {file: "a.ts", source: "export const a = 1\nexport const b: = 2", err: "a.ts: Line 2:"},
 		"an error in a module":      {file: "a.js", source: "export default function () {", err: "a.js: Line 1:29 Unexpected end of input"},
+		"an error before an export": {file: "a.js", source: "const a = 1; export const b = ;", err: "a.js: Line 1:31 Unexpected token ;"},
 		"an error in CommonJS":      {file: "a.js", source: "exports.a = ;", err: "a.js: Line 1:13 Unexpected token ;"},
 		"JSON":                      {file: "a.json", source: `{"a": 1, "b": [1]}`, err: "Unexpected token"},
 		"a wrapper that is closed":  {file: "a.js", source: "}); (function () {", err: "a.js: Line 1:1 Unexpected token }"},
