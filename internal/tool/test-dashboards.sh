@@ -15,8 +15,12 @@ if ! command -v prometheus >/dev/null || ! command -v promtool >/dev/null; then
 		{ echo "test-dashboards: prometheus can't be installed" >&2; exit 1; }
 fi
 
+# The compose file's configuration, with the place of the rules as it is here.
+config=$(mktemp)
+sed "s#/etc/prometheus/rules#$PWD/dashboards/rules#" deploy/prometheus.yml >"$config"
+trap 'rm -f "$config"' EXIT
 passed=0 failed=0
-for check in 'check rules dashboards/rules/omnigraph.rules.yml' 'test rules dashboards/rules/omnigraph.rules.test.yml'; do
+for check in "check config $config" 'check rules dashboards/rules/omnigraph.rules.yml' 'test rules dashboards/rules/omnigraph.rules.test.yml'; do
 	# shellcheck disable=SC2086 # words
 	if promtool $check; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAIL  promtool $check"; fi
 done
@@ -24,7 +28,7 @@ echo "$passed passed, $failed failed"
 if [ -n "$counts" ]; then echo "$passed $failed 0" >>"$counts"; fi
 
 tool=$(mktemp -d)
-trap 'rm -rf "$tool"' EXIT
+trap 'rm -rf "$tool" "$config"' EXIT
 go build -o "$tool/testcount" ./internal/tool/testcount || exit 1
 export K6="$PWD/bin/k6" PROMETHEUS
 PROMETHEUS=$(command -v prometheus)

@@ -10,6 +10,6 @@ tool=$(mktemp -d)
 trap 'rm -rf "$tool"' EXIT
 go build -o "$tool/testcount" ./internal/tool/testcount || exit 1
 failed=0
-(cd test/deploy/formats && GOWORK=off "$tool/testcount" -counts "$counts" -- go test -json -timeout 5m ./...) || failed=1
+(cd test/deploy/formats && GOWORK= "$tool/testcount" -counts "$counts" -- go test -json -timeout 5m ./...) || failed=1
 internal/tool/test-image.sh "$counts" || failed=1
 [ "$failed" -eq 0 ]

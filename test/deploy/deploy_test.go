@@ -302,20 +302,52 @@ func TestTheMixOfTheManifestRunsInFourProcesses(t *testing.T) {
 	assert.Contains(t, text(t, "deploy/operator/collect.yaml"), "k6 x omnigraph report -o /results/"+run.Metadata.Name)
 }
 
-func TestTheCloudScriptsRunHere(t *testing.T) {
+// withNothing runs k6 without any environment, as an operator's initializer does, and gives what it printed.
+func withNothing(t *testing.T, args ...string) []byte {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), k6, args...)
+	cmd.Env = []string{}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	require.NoError(t, err, "k6 %s: %s", strings.Join(args, " "), stderr.String())
+	return out
+}
+
+func TestEveryScriptIsInspectedAndArchivedWithoutAnyEnvironment(t *testing.T) {
+	t.Parallel()
+	var scripts []string
+	for _, pattern := range []string{"smoke.js", "scripts/*.js", "examples/*.js", "deploy/cloud/*.js", "test/*.test.js", "test/*/*.js", "dashboards/generate/testdata/*.js"} {
+		found, err := filepath.Glob(filepath.Join(root, pattern))
+		require.NoError(t, err)
+		require.NotEmpty(t, found, pattern)
+		scripts = append(scripts, found...)
+	}
+	for _, script := range scripts {
+		t.Run(strings.TrimPrefix(script, root+"/"), func(t *testing.T) {
+			t.Parallel()
+			tar := filepath.Join(t.TempDir(), "archive.tar")
+			assert.Empty(t, withNothing(t, "archive", "-O", tar, script), "nothing is printed beside the archive")
+			for _, of := range []string{script, tar} {
+				var options, more map[string]any
+				d := json.NewDecoder(bytes.NewReader(withNothing(t, "inspect", of)))
+				require.NoError(t, d.Decode(&options), "the operator reads one JSON document")
+				assert.ErrorIs(t, d.Decode(&more), io.EOF, "and no more than that")
+			}
+		})
+	}
+}
+
+func TestTheCloudScriptsRunHereFromTheirArchive(t *testing.T) {
 	t.Parallel()
 	r := rigtest.Start(t, rigtest.Rows(5))
 	for _, script := range []string{"local-execution.js", "http-only.js"} {
 		t.Run(script, func(t *testing.T) {
 			t.Parallel()
-			path := filepath.Join("deploy/cloud", script)
-			inspect := exec.CommandContext(t.Context(), k6, "inspect", filepath.Join(root, path))
-			inspect.Env = []string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH")}
-			doc, err := inspect.Output()
-			require.NoError(t, err, "nothing of the environment is there when a script is inspected")
-			assert.True(t, json.Valid(doc), "%s", doc)
-			cmd := exec.CommandContext(t.Context(), k6, "run", "--quiet", "--no-usage-report", "--no-thresholds", filepath.Join(root, path))
-			cmd.Env = append(os.Environ(), "OMNIGRAPH_URI="+r.URL, "OMNIGRAPH_GRAPH="+r.Graph, "OMNIGRAPH_TOKEN="+r.Token, "VUS=1", "DURATION=1s")
+			tar := filepath.Join(t.TempDir(), "archive.tar")
+			withNothing(t, "archive", "-O", tar, "-e", "VUS=1", "-e", "DURATION=1s", filepath.Join(root, "deploy/cloud", script))
+			cmd := exec.CommandContext(t.Context(), k6, "run", "--quiet", "--no-usage-report", "--no-thresholds", tar)
+			cmd.Env = append(os.Environ(), "OMNIGRAPH_URI="+r.URL, "OMNIGRAPH_GRAPH="+r.Graph, "OMNIGRAPH_TOKEN="+r.Token)
 			out, err := cmd.CombinedOutput()
 			require.NoError(t, err, string(out))
 			assert.Regexp(t, `checks_succeeded\.*: 100\.00%`, string(out))
