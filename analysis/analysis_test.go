@@ -216,15 +216,15 @@ func TestFragmentationOfAnExactLine(t *testing.T) {
 	for c := range 50 {
 		reads = append(reads, ReadAfter{float64(c * 10), 6 + 0.2*float64(c*10)})
 	}
-	f := FitFragmentation(reads, DefaultBootstrap())
+	f := FitFragmentation(reads)
 	assert.InDelta(t, 6, *f.Base.Value, 1e-9)
 	assert.InDelta(t, 0.2, *f.Slope.Value, 1e-9)
 	assert.InDelta(t, 106, f.At(500), 1e-6)
 	// An optimize of 3.7 s after 500 commits saves each read 100 ms.
 	assert.InDelta(t, 37, *f.PaybackReads(3700, 500).Value, 1e-6)
 	// The p95 is the line itself: 26 ms are reached after 100 commits.
-	assert.InDelta(t, 100, *f.CommitsUnder(26).Value, 1e-6)
-	assert.InDelta(t, 0, *f.CommitsUnder(5).Value, 1e-12)
+	assert.InDelta(t, 100, *f.CommitsUnder(26, DefaultBootstrap()).Value, 1e-6)
+	assert.InDelta(t, 0, *f.CommitsUnder(5, DefaultBootstrap()).Value, 1e-12)
 }
 
 func TestDegenerateFragmentation(t *testing.T) {
@@ -236,11 +236,11 @@ func TestDegenerateFragmentation(t *testing.T) {
 	}
 	for name, reads := range tests {
 		t.Run(name, func(t *testing.T) {
-			f := FitFragmentation(reads, DefaultBootstrap())
+			f := FitFragmentation(reads)
 			assert.Nil(t, f.Slope.Value)
 			assert.NotEmpty(t, f.Note)
 			assert.Nil(t, f.PaybackReads(1000, 10).Value)
-			assert.Nil(t, f.CommitsUnder(10).Value)
+			assert.Nil(t, f.CommitsUnder(10, DefaultBootstrap()).Value)
 			assert.Zero(t, f.At(5))
 		})
 	}
@@ -249,9 +249,9 @@ func TestDegenerateFragmentation(t *testing.T) {
 		for c := range 40 {
 			reads = append(reads, ReadAfter{float64(c), 5})
 		}
-		f := FitFragmentation(reads, DefaultBootstrap())
+		f := FitFragmentation(reads)
 		assert.Nil(t, f.PaybackReads(1000, 10).Value)
-		assert.Contains(t, f.CommitsUnder(10).Note, "no optimize is needed")
+		assert.Contains(t, f.CommitsUnder(10, DefaultBootstrap()).Note, "no optimize is needed")
 	})
 }
 
@@ -369,9 +369,10 @@ func FuzzNothingPanicsOrReturnsNaN(f *testing.F) {
 		fit := FitUSL(points, boot)
 		check(fit.Sigma)
 		check(fit.PeakN)
-		frag := FitFragmentation(reads, boot)
+		frag := FitFragmentation(reads)
 		check(frag.Slope)
 		check(frag.PaybackReads(x, y))
+		check(frag.CommitsUnder(x, boot))
 		check(FindKnee([]LoadStep{{x, values}, {y, values}}, 10, boot).Rate)
 		CompareCells([]Sides{{s, s}}, x, y, boot)
 		if isFinite(x) && isFinite(y) {

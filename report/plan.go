@@ -369,7 +369,7 @@ func compactionOf(records []*recorder.Record, opts PlanOptions) compaction {
 			continue
 		}
 		c := compaction{known: true}
-		c.under = analysis.FitFragmentation(pointsOf(a.Commits, a.MS), analysis.DefaultBootstrap()).CommitsUnder(opts.SLOP95MS)
+		c.under = analysis.FitFragmentation(pointsOf(a.Commits, a.MS)).CommitsUnder(opts.SLOP95MS, analysis.DefaultBootstrap())
 		c.note = c.under.Note
 		var opt agingOptimize
 		if extra(rec, "aging_optimize", &opt) && opt.MS > 0 && !math.IsInf(opt.MS, 0) {

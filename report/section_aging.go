@@ -47,9 +47,8 @@ func agingAnswer(rec *recorder.Record, groups []*group) answer {
 	}
 	var opt agingOptimize
 	extra(rec, "aging_optimize", &opt)
-	boot := analysis.DefaultBootstrap()
-	reads := analysis.FitFragmentation(pointsOf(a.Commits, a.MS), boot)
-	inserts := analysis.FitFragmentation(pointsOf(a.InsertCommits, a.InsertMS), boot)
+	reads := analysis.FitFragmentation(pointsOf(a.Commits, a.MS))
+	inserts := analysis.FitFragmentation(pointsOf(a.InsertCommits, a.InsertMS))
 
 	var off []string
 	s := Section{Title: "Reads and writes on an aging store"}
@@ -144,7 +143,7 @@ func cadenceTable(fit analysis.Fragmentation, a aging, opt agingOptimize) Table 
 		Header:  []string{"read p95 to keep, ms", "commits between two optimizes", "hours between two", "reads until an optimize pays"},
 	}
 	for _, slo := range []float64{a.Goal.SLOP95 / 2, a.Goal.SLOP95, a.Goal.SLOP95 * 2} {
-		commits := fit.CommitsUnder(slo)
+		commits := fit.CommitsUnder(slo, analysis.DefaultBootstrap())
 		row := []string{ms(slo), wholeEstimate(commits), none, none}
 		if commits.Value != nil && a.Goal.WritesPerHour > 0 {
 			row[2] = estimate(scaled(commits, 1/a.Goal.WritesPerHour))
@@ -204,7 +203,7 @@ func agingFindings(fit analysis.Fragmentation, a aging, opt agingOptimize) []Fin
 	f := Finding{Text: fmt.Sprintf("Every single-row commit makes each later point read %s ms slower: %s ms right after an optimize, %s ms %d commits later.",
 		msCI(fit.Slope.Value, fit.Slope.CI), ms(*fit.Base.Value), ms(fit.At(many)), many)}
 	out := []Finding{f}
-	under := fit.CommitsUnder(a.Goal.SLOP95)
+	under := fit.CommitsUnder(a.Goal.SLOP95, analysis.DefaultBootstrap())
 	switch {
 	case under.Value == nil:
 		out[0].Next = "Put several rows into one commit, and optimize by schedule."

@@ -102,7 +102,6 @@ func soakAnswer(rec *recorder.Record, groups []*group) answer {
 	}
 	t := Table{Caption: "Latency over time", Header: []string{"operation", "at the start, ms", "change over the run, ms", "first tenth p50, ms", "last tenth p50, ms", "n"}}
 	var drifting, steady []string
-	boot := analysis.DefaultBootstrap()
 	for _, g := range groups {
 		if g.family != "soak" {
 			continue
@@ -110,7 +109,7 @@ func soakAnswer(rec *recorder.Record, groups []*group) answer {
 		for _, l := range g.levels {
 			for _, c := range g.cells[l] {
 				points := overTime(c)
-				fit := analysis.FitFragmentation(points, boot)
+				fit := analysis.FitFragmentation(points)
 				first, last := tenths(points)
 				row := []string{c.Query, none, none, msOr(first), msOr(last), samples(c)}
 				if fit.Slope.Value != nil {

@@ -49,7 +49,7 @@ func watchAnswer(rec *recorder.Record, _ []*group) answer {
 		t.Rows = append(t.Rows, []string{"median time between two optimizes", span(gap / 3600)})
 	}
 	s := Section{Title: "Optimize job", Tables: []Table{t}}
-	fit := analysis.FitFragmentation(pointsOf(w.Reads.Commits, w.Reads.MS), analysis.DefaultBootstrap())
+	fit := analysis.FitFragmentation(pointsOf(w.Reads.Commits, w.Reads.MS))
 	switch {
 	case fit.Slope.Value != nil:
 		s.Notes = append(s.Notes, fmt.Sprintf("Point reads got %s ms slower with every commit while it watched.", msCI(fit.Slope.Value, fit.Slope.CI)))
