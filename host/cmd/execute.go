@@ -120,8 +120,7 @@ func newRootCommand(gs *state.GlobalState, closeLog *func() error) *cobra.Comman
 	root.PersistentFlags().AddFlagSet(globalFlags(gs))
 	root.AddCommand(
 		newRunCommand(gs), newInspectCommand(gs), newArchiveCommand(gs), newVersionCommand(gs), newFeaturesCommand(gs),
-		newXCommand(gs),
-		newRefusedCommand("new", "Create a script (in the real k6)"),
+		newNewCommand(gs), newXCommand(gs),
 		newRefusedCommand("deps", "List the dependencies of a script (in the real k6)"),
 		newRefusedCommand("cloud", "Run a test in Grafana Cloud k6 (in the real k6)"),
 	)

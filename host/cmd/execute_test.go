@@ -162,7 +162,7 @@ func TestSubcommandsOfExtensions(t *testing.T) {
 func TestWhatOnlyTheRealK6Has(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
-		{"new", "script.js"}, {"cloud", "run", "--local-execution", "script.js"}, {"deps", "script.js"},
+		{"new", "--template=browser"}, {"cloud", "run", "--local-execution", "script.js"}, {"deps", "script.js"},
 		{"version", "--log-output=loki=http://127.0.0.1:1"},
 	} {
 		p := newProcess(t, args...)
