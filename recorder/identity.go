@@ -40,9 +40,9 @@ func (rec *Record) Identity() []IdentityField {
 
 func (d Dataset) identity() string {
 	var words []string
-	for _, w := range []string{d.Builder, d.Seed, flatten(d.Parameters), d.SHA256} {
-		if w != "" {
-			words = append(words, w)
+	for _, w := range []struct{ name, value string }{{"", d.Builder}, {"seed=", d.Seed}, {"", flatten(d.Parameters)}, {"sha256=", d.SHA256}} {
+		if w.value != "" {
+			words = append(words, w.name+w.value)
 		}
 	}
 	return strings.Join(words, " ")

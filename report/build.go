@@ -182,7 +182,7 @@ func groupSection(g, floor *group) Section {
 			}
 			return count(p.N)
 		})
-		row("p, order in the pair", func(l level) string {
+		row("p of the order in a pair, uncorrected", func(l level) string {
 			if p := g.pair(l, name); p != nil {
 				return pValue(p.OrderEffectP)
 			}
@@ -190,13 +190,17 @@ func groupSection(g, floor *group) Section {
 		})
 	}
 	s.Tables = []Table{t}
-	if t := g.decompositionTable(); t != nil {
-		s.Tables = append(s.Tables, *t)
+	parts := g.decompositionTable()
+	if parts != nil {
+		s.Tables = append(s.Tables, *parts)
 	}
 	if t := g.scalingTable(); t != nil {
 		s.Tables = append(s.Tables, *t)
 	}
 	s.Notes = append(g.notes(), g.littleNotes()...)
+	if parts != nil && slices.Contains(parts.Header, recorder.PartCLI.String()) {
+		s.Notes = append(s.Notes, "The part cli is the CPU time that the process itself used. What it waited for, the network, the server and a free CPU, is the residual.")
+	}
 	return s
 }
 
@@ -317,8 +321,7 @@ func maintenanceSection(rec *recorder.Record) []Section {
 	s := Section{Title: "Maintenance", Tables: []Table{t}}
 	if len(t.Rows) > manyRows {
 		s.Tables[0].Detail = true
-		s.Text = []string{fmt.Sprintf("%s by the run itself; the table with each is in the Markdown and HTML reports.",
-			counted(len(t.Rows), "maintenance step"))}
+		s.Tables[0].Summary = fmt.Sprintf("%s by the run itself: the Markdown and HTML reports list them.", counted(len(t.Rows), "step"))
 	}
 	return []Section{s}
 }
@@ -350,7 +353,7 @@ func scheduleSection(rec *recorder.Record) []Section {
 	}
 	if len(t.Rows) > manyRows {
 		s.Tables[0].Detail = true
-		s.Text = []string{scheduleWords(rec.Scenarios)}
+		s.Tables[0].Summary = scheduleWords(rec.Scenarios)
 	}
 	if closed {
 		s.Notes = append(s.Notes, "Closed model: a worker starts its next operation when the last one has ended, "+
@@ -537,6 +540,10 @@ func generatorSection(rec *recorder.Record) Section {
 	if n := len(rec.Generators); n > 1 {
 		s.Notes = append(s.Notes, fmt.Sprintf("%d generators, the worst figure of each is shown.", n))
 	}
+	if len(rec.MergedFrom) > 1 && len(rec.Extra) > 0 {
+		s.Notes = append(s.Notes, fmt.Sprintf("What scripts keep besides their operations is not merged: %s stand here as the first record has them.",
+			joinWords(slices.Sorted(maps.Keys(rec.Extra)))))
+	}
 	return s
 }
 
@@ -554,6 +561,8 @@ func facts(rec *recorder.Record) []Fact {
 	add("server", rec.System.Server)
 	add("CLI", rec.System.CLI)
 	add("backend", rec.System.Backend)
+	add("build", rec.System.Build)
+	add("config", identityValue(rec, "config"))
 	add("k6", rec.Generator.K6)
 	add("extension", rec.Generator.Extension)
 	add("machine", strings.Trim(fmt.Sprintf("%s, %s, %s GB, %s %s", m.CPUModel, counted(m.CPUs, "CPU"),

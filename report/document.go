@@ -37,8 +37,9 @@ type Table struct {
 	Caption string     `json:"caption"`
 	Header  []string   `json:"header"`
 	Rows    [][]string `json:"rows"`
-	// Detail marks a table that a terminal leaves out, to keep the answer in sight.
-	Detail bool `json:"detail,omitempty"`
+	// Detail marks a table that a terminal leaves out, to keep the answer in sight. Summary is what stands there instead.
+	Detail  bool   `json:"detail,omitempty"`
+	Summary string `json:"-"`
 }
 
 // Fact is a name with a value.

@@ -355,6 +355,15 @@ func TestFamiliesOfScenarios(t *testing.T) {
 	}
 }
 
+func TestWhatIsNotMergedIsSaid(t *testing.T) {
+	first := withExtra(t, map[string]string{"integrity:unique": `{"checked":5,"broken":5}`}, nil)
+	second := withExtra(t, map[string]string{"integrity:unique": `{"checked":7,"broken":0}`}, nil)
+	merged, err := recorder.Merge(first, second)
+	require.NoError(t, err)
+	assert.Contains(t, inTerminal(t, Build(merged)), "is not merged: integrity:unique stand here as the first record has them")
+	assert.NotContains(t, inTerminal(t, Build(first)), "is not merged")
+}
+
 func TestATableFitsATerminalByWrappingItsWidestColumns(t *testing.T) {
 	for name, d := range map[string]*Document{
 		"spike": Build(spikeRecord(t)),

@@ -77,7 +77,7 @@ func agingAnswer(rec *recorder.Record, groups []*group) answer {
 		s.Notes = append(s.Notes, fmt.Sprintf("The line was measured up to %.0f commits; counts beyond that are extrapolated.", maxOf(a.Commits)))
 		off = lineOff(reads, maxOf(a.Commits), groups)
 		for _, miss := range off {
-			s.Notes = append(s.Notes, "The line against reads timed apart from it: "+miss)
+			s.Notes = append(s.Notes, "The line against reads timed apart from it: "+miss+".")
 		}
 	}
 	if p := agingPlot(a, reads); p != nil {
@@ -85,7 +85,10 @@ func agingAnswer(rec *recorder.Record, groups []*group) answer {
 	}
 	out := answer{sections: []Section{s}, findings: agingFindings(reads, a, opt)}
 	if len(off) > 0 {
-		out.findings[0].Text += " The straight line holds roughly only: " + strings.Join(off, " ")
+		out.findings[0].Text += " The straight line holds roughly only: " + strings.Join(off, "; ") + "."
+		for i := range out.findings[1:] {
+			out.findings[1+i].Text = "By that line: " + out.findings[1+i].Text
+		}
 	}
 	for _, g := range groups {
 		if g.family == "aging" {
@@ -118,7 +121,7 @@ func lineOff(fit analysis.Fragmentation, commits float64, groups []*group) []str
 					}
 					mean, line := c.BusyS*1000/float64(c.N), fit.At(at.commits)
 					if math.Abs(mean-line) > lineMisses*mean {
-						out = append(out, fmt.Sprintf("%s it gives %s ms, and %s made there took %s ms on average.",
+						out = append(out, fmt.Sprintf("%s it gives %s ms, and %s made there took %s ms on average",
 							at.state, ms(line), counted(c.N, "read"), ms(mean)))
 					}
 				}

@@ -126,6 +126,7 @@ func writersAnswer(_ *recorder.Record, groups []*group) answer {
 		s.Tables = append(s.Tables, writersTable("Updates of one and the same row over HTTP; a duration runs from the first attempt to the success, with every conflict and wait between", same, boot))
 		out.findings = append(out.findings, sameFinding(same)...)
 	}
+	s.Notes = append(s.Notes, writerNotes(distinct, same, boot)...)
 	out.sections = []Section{s}
 	for _, g := range groups {
 		if writersFamily.MatchString(g.family) {
@@ -191,6 +192,33 @@ func writersTable(caption string, levels []*writerLevel, boot analysis.Bootstrap
 		})
 	}
 	return t
+}
+
+// writerNotes say why figures of the tables have no interval, or are missing, each reason once.
+func writerNotes(distinct, same []*writerLevel, boot analysis.Bootstrap) []string {
+	short := map[float64]int{}
+	least := map[float64]int{}
+	for _, levels := range [][]*writerLevel{distinct, same} {
+		for _, w := range levels {
+			sample := analysis.NewSample(w.ms)
+			for _, q := range []float64{0.5, 0.95} {
+				if e := analysis.QuantileOf(sample, q, boot); w.ok > 0 && e.CI == nil {
+					if short[q] == 0 || sample.Len() < least[q] {
+						least[q] = sample.Len()
+					}
+					short[q]++
+				}
+			}
+		}
+	}
+	var out []string
+	for _, q := range []float64{0.5, 0.95} {
+		if short[q] > 0 {
+			needs := map[float64]int{0.5: analysis.MinP50CI, 0.95: analysis.MinP95CI}[q]
+			out = append(out, fmt.Sprintf("An interval of p%g needs %d samples: %s had fewer, the least %d.", q*100, needs, counted(short[q], "level"), least[q]))
+		}
+	}
+	return out
 }
 
 // ratesText shows the one round's rate with its interval, or that of every round.
@@ -280,6 +308,9 @@ func distinctFinding(levels []*writerLevel, fit analysis.USLFit) Finding {
 	case toHigh < fromLow:
 		f.Text += " Adding writers slows the system down: commits are made one after the other, and each waits for all."
 		f.Next = fmt.Sprintf("Write from at most %s, and put several rows into one commit (batch-writes.js says how many).", counted(best.workers, "writer"))
+	case best == first:
+		f.Text += " More writers bring no more."
+		f.Next = "Put several rows into one commit (batch-writes.js says how many)."
 	case best.rate() < first.rate()*hardlyMore:
 		f.Text += " More writers bring hardly more."
 		f.Next = "Put several rows into one commit (batch-writes.js says how many)."

@@ -52,6 +52,9 @@ func (d *Document) Terminal(w io.Writer, opts TerminalOptions) error {
 		}
 		for _, tab := range s.Tables {
 			if tab.Detail {
+				if tab.Summary != "" {
+					t.wrapped("", tab.Summary)
+				}
 				continue
 			}
 			if !strings.HasPrefix(tab.Caption, s.Title) {
@@ -138,15 +141,18 @@ func columns(tab Table, width int) []table.ColumnConfig {
 	return configs
 }
 
+// longWord is how long a word may be before a column may cut it: a path in an error message, say.
+const longWord = 24
+
 // columnWidths gives each column what it needs, less what the table is too wide: the widest column of words gives way
-// first, then the widest of figures, but none to less than its longest word.
+// first, then the widest of figures, but none to less than its longest word. A word that is longer than most is cut.
 func columnWidths(tab Table, width int) []int {
 	widths, words := make([]int, len(tab.Header)), make([]int, len(tab.Header))
 	for _, row := range append([][]string{tab.Header}, tab.Rows...) {
 		for i, cell := range row[:min(len(row), len(widths))] {
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
 			for _, word := range strings.Fields(cell) {
-				words[i] = max(words[i], utf8.RuneCountInString(word))
+				words[i] = max(words[i], min(utf8.RuneCountInString(word), longWord))
 			}
 		}
 	}
