@@ -40,6 +40,8 @@ func Merge(records ...*Record) (*Record, error) {
 	}
 	m := merger{out: out, cells: map[CellKey]*mergedCell{}, pairs: map[PairKey]*PairRecord{}, scenarios: map[string]Scenario{}}
 	for _, rec := range sorted {
+		// The cautious floor: an effect has to be larger than the noise of the noisiest part.
+		out.Limits.NoiseFloor = max(out.Limits.NoiseFloor, rec.Limits.NoiseFloor)
 		if err := m.add(rec, rec.Invocation.Start.Sub(first.Invocation.Start)); err != nil {
 			return nil, fmt.Errorf("merge record %s: %w", rec.Invocation.ID, err)
 		}

@@ -130,6 +130,15 @@ func TestMergeRefusesOrMarksWhatDoesNotBelongTogether(t *testing.T) {
 	require.Error(t, err)
 }
 
+func TestAMergeTakesTheLargestNoiseFloor(t *testing.T) {
+	start := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+	a, b := segment(t, latencies(50), start), segment(t, latencies(50), start.Add(time.Second))
+	a.Limits.NoiseFloor, b.Limits.NoiseFloor = 0.02, 0.05
+	merged, err := Merge(a, b)
+	require.NoError(t, err)
+	assert.InDelta(t, 0.05, merged.Limits.NoiseFloor, 1e-12)
+}
+
 func TestOneGeneratorWithoutDroppedCountsLeavesTheSumUnknown(t *testing.T) {
 	start := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 	a, b := segment(t, latencies(50), start), segment(t, latencies(50), start)
