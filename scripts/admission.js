@@ -39,7 +39,7 @@ const rec = record({
   name: 'admission',
   dir: __ENV.RESULTS_DIR || 'results/admission',
   dataset: where.dataset,
-  system: { backend: where.store ? 'local store' : 'server' },
+  system: where.system,
   settings: { preset: chosen.preset, ...size, actors: tokens.length },
   // Refusals are what these scenarios are there to provoke.
   probes: names,

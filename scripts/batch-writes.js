@@ -50,7 +50,7 @@ const rec = record({
   name: 'batch-writes',
   dir: __ENV.RESULTS_DIR || 'results/batch-writes',
   dataset: where.dataset,
-  system: { backend: where.store ? 'local store' : 'server' },
+  system: where.system,
   settings: { preset: chosen.preset, ...size, forms },
   run: described(where, {
     state: { f1_fragmentation: optimizes ? 'optimized_before_each_size' : 'as_found' },

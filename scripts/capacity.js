@@ -57,7 +57,7 @@ const rec = record({
   name: 'capacity',
   dir: __ENV.RESULTS_DIR || 'results/capacity',
   dataset: where.dataset,
-  system: { backend: where.store ? 'local store' : 'server' },
+  system: where.system,
   settings: { preset: chosen.preset, op, ...size, shares },
   probes: steps.map((s) => s.name),
   run: described(where, {

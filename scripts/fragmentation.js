@@ -48,7 +48,7 @@ const rec = record({
   name: 'fragmentation',
   dir: __ENV.RESULTS_DIR || 'results/fragmentation',
   dataset: where.dataset,
-  system: { backend: where.store ? 'local store' : 'server' },
+  system: where.system,
   settings: { preset: chosen.preset, ...size, ...goal },
   run: described(where, {
     state: { f1_fragmentation: optimizes ? `optimized_then_${size.commits}_commits` : 'as_found' },

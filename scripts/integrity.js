@@ -34,7 +34,7 @@ const rec = record({
   name: 'integrity',
   dir: __ENV.RESULTS_DIR || 'results/integrity',
   dataset: where.dataset,
-  system: { backend: where.store ? 'local store' : 'server' },
+  system: where.system,
   settings: { preset: chosen.preset, rounds, writers },
   run: described(where, {
     workload: { operations: 'insert+update+read', delta_size: '1', contention: 'same-key+distinct-key', arrival: 'closed', clients: String(writers) },

@@ -42,7 +42,7 @@ const rec = record({
   name: 'mix',
   dir: __ENV.RESULTS_DIR || 'results/mix',
   dataset: where.dataset,
-  system: { backend: where.store ? 'local store' : 'server' },
+  system: where.system,
   settings: { preset: chosen.preset, workload: __ENV.MIX ? 'own' : workload, mix, keys: keysKind, rate, vus, duration },
   run: described(where, {
     workload: {

@@ -42,7 +42,7 @@ const rec = record({
   name: 'noise-floor',
   dir: __ENV.RESULTS_DIR || 'results/noise-floor',
   dataset: where.dataset,
-  system: { backend: where.store ? 'local store' : 'server' },
+  system: where.system,
   settings: { preset: chosen.preset, blocks, steps: steps.map((s) => s.name) },
   run: described(where, {
     workload: { operations: steps.map((s) => s.name).join('+') || 'none', mix: 'a_against_a', arrival: 'closed', clients: '1' },

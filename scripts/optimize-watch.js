@@ -33,7 +33,7 @@ const rec = record({
   name: 'optimize-watch',
   dir: __ENV.RESULTS_DIR || 'results/optimize-watch',
   dataset: where.dataset,
-  system: { backend: where.store ? 'local store' : 'server' },
+  system: where.system,
   settings: { preset: chosen.preset, ...size },
   run: described(where, {
     state: { f1_fragmentation: 'as_found' },

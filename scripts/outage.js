@@ -36,7 +36,7 @@ const rec = record({
   name: 'outage',
   dir: __ENV.RESULTS_DIR || 'results/outage',
   dataset: where.dataset,
-  system: { backend: where.store ? 'local store' : 'server' },
+  system: where.system,
   settings: { preset: chosen.preset, ...size },
   // Failures are what this scenario waits for.
   probes: ['outage'],

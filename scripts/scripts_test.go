@@ -199,6 +199,12 @@ func newRig(t *testing.T) *rigtest.Rig {
 }
 
 func TestScenariosOnARig(t *testing.T) {
+	t.Run("what the user says of the system stands in the record", func(t *testing.T) {
+		got := runScript(t, newRig(t), "mix", "MIX=read:1", "VUS=1", "DURATION=1s", "OMNIGRAPH_BACKEND=local NVMe", "OMNIGRAPH_BUILD=debug")
+		assert.Equal(t, "local NVMe", got.rec.System.Backend)
+		assert.Equal(t, recorder.Invalid, got.rec.Verdict)
+		assert.Contains(t, got.report, "debug build")
+	})
 	t.Run("spike", func(t *testing.T) {
 		got := runScript(t, newRig(t), "spike", "SPIKE_PRESET=quick", "SPIKE_WORKERS=1,2", "SPIKE_READS=4", "SPIKE_WRITES=2", "SPIKE_FRAGMENTS=3", "SPIKE_FLOOR=3", "SPIKE_AFTER=4")
 		assert.EqualValues(t, 2*4, succeeded(got.cells(`^point_read_2$`)), "four pairs")

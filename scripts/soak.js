@@ -32,7 +32,7 @@ const rec = record({
   name: 'soak',
   dir: __ENV.RESULTS_DIR || 'results/soak',
   dataset: where.dataset,
-  system: { backend: where.store ? 'local store' : 'server' },
+  system: where.system,
   settings: { preset: chosen.preset, mix, rate, duration, optimizeEvery },
   run: described(where, {
     state: { f5_compaction_recency: optimizeEvery > 0 ? `every_${optimizeEvery}_s` : 'never' },

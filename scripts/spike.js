@@ -81,7 +81,7 @@ const rec = record({
   name: 'spike',
   dir: __ENV.RESULTS_DIR || 'results/spike',
   dataset: where.dataset,
-  system: { backend: where.store ? 'local store' : 'server' },
+  system: where.system,
   settings: { preset, workers, ...size, steps: wanted },
   run: described(where, {
     state: { f1_fragmentation: canOptimize && where.mayWrite ? 'optimized_before_each_level' : 'as_found' },

@@ -52,7 +52,7 @@ const rec = record({
   name: 'writers',
   dir: __ENV.RESULTS_DIR || 'results/writers',
   dataset: where.dataset,
-  system: { backend: where.store ? 'local store' : 'server' },
+  system: where.system,
   settings: { preset: chosen.preset, ...size },
   run: described(where, {
     state: { f1_fragmentation: optimizes ? 'optimized_before_each_level' : 'as_found' },

@@ -12,6 +12,11 @@ export function target(env) {
     bin: env.OMNIGRAPH_BIN || 'omnigraph',
     store: env.OMNIGRAPH_STORE,
     dataset: env.OMNIGRAPH_DATASET,
+    // What only the user knows of the system under test: it is part of what identifies the numbers.
+    system: {
+      backend: env.OMNIGRAPH_BACKEND || (env.OMNIGRAPH_STORE ? 'local store' : 'server'),
+      build: env.OMNIGRAPH_BUILD ? choice(env, 'OMNIGRAPH_BUILD', ['release', 'debug'], 'release') : '',
+    },
     // A rig's store is there to be written to; any other only with leave.
     mayWrite: Boolean(env.OMNIGRAPH_RIG) || env.ALLOW_WRITES === '1',
     isRig: Boolean(env.OMNIGRAPH_RIG),
