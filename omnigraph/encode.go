@@ -8,6 +8,7 @@ import (
 	"go.k6.io/k6/v2/js/common"
 
 	"github.com/grafana/sobek"
+	"github.com/mitodl/xk6-omnigraph/omnigraph/wire"
 )
 
 // encodeJSON encodes a JS value as JSON.stringify does.
@@ -65,36 +66,53 @@ func around(b []byte, i int) string {
 	return strconv.QuoteToASCII(string(b[max(0, i-reach):min(len(b), i+6)]))
 }
 
-// rows takes NDJSON text, bytes (as open(path, 'b') gives them) or a list of row objects, and gives NDJSON.
-func (a *arguments) rows(i int) ([]byte, error) {
+// rows takes NDJSON text, bytes (as open(path, 'b') gives them) or a list of row objects, and gives NDJSON. What has no
+// UTF-8 form is a problem of the operation, as it is in params.
+func (a *arguments) rows(i int) ([]byte, *wire.Error, error) {
 	v := a.call.Argument(i)
 	const takes = "it takes NDJSON text, its bytes, or a list of rows such as {type, data} and {edge, from, to}"
 	if common.IsNullish(v) {
-		return nil, fmt.Errorf("%s: argument rows got %s; %s", a.verb, describe(v), takes)
+		return nil, nil, fmt.Errorf("%s: argument rows got %s; %s", a.verb, describe(v), takes)
 	}
 	if o, ok := v.(*sobek.Object); ok && isArray(o) {
-		n := int(o.Get("length").ToInteger())
-		var b bytes.Buffer
-		for i := range n {
-			row, ok := o.Get(strconv.Itoa(i)).(*sobek.Object)
-			if !ok || isArray(row) {
-				return nil, fmt.Errorf("%s: row %d got %s; it takes an object", a.verb, i, describe(o.Get(strconv.Itoa(i))))
-			}
-			encoded, err := encodeJSON(row)
-			if err != nil {
-				return nil, fmt.Errorf("%s: row %d is %w", a.verb, i, err)
-			}
-			if near, bad := loneSurrogate(encoded); bad {
-				return nil, fmt.Errorf("%s: row %d holds a lone surrogate near %s; such text has no UTF-8 form", a.verb, i, near)
-			}
-			b.Write(encoded)
-			b.WriteByte('\n')
-		}
-		return b.Bytes(), nil
+		return a.rowObjects(o)
 	}
-	data, err := common.ToBytes(v.Export())
+	exported := v.Export()
+	data, err := common.ToBytes(exported)
 	if err != nil {
-		return nil, fmt.Errorf("%s: argument rows got %s; %s", a.verb, describe(v), takes)
+		return nil, nil, fmt.Errorf("%s: argument rows got %s; %s", a.verb, describe(v), takes)
 	}
-	return data, nil
+	text, isText := exported.(string)
+	if isText {
+		if at, bad := loneSurrogateIn(text, v); bad {
+			return nil, loneSurrogateError("the text of the rows", at), nil
+		}
+	} else if a.async {
+		data = bytes.Clone(data) // the script may write into its buffer once it has it back
+	}
+	return data, nil, nil
+}
+
+func (a *arguments) rowObjects(list *sobek.Object) ([]byte, *wire.Error, error) {
+	var b bytes.Buffer
+	for i := range int(list.Get("length").ToInteger()) {
+		row, ok := list.Get(strconv.Itoa(i)).(*sobek.Object)
+		if !ok || isArray(row) {
+			return nil, nil, fmt.Errorf("%s: row %d got %s; it takes an object", a.verb, i, describe(list.Get(strconv.Itoa(i))))
+		}
+		encoded, err := encodeJSON(row)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: row %d is %w", a.verb, i, err)
+		}
+		if near, bad := loneSurrogate(encoded); bad {
+			return nil, loneSurrogateNear(fmt.Sprintf("row %d", i), near), nil
+		}
+		b.Write(encoded)
+		b.WriteByte('\n')
+	}
+	return b.Bytes(), nil, nil
+}
+
+func loneSurrogateNear(what, near string) *wire.Error {
+	return wire.NewError(wire.KindBadRequest, "%s holds a lone surrogate (half of a UTF-16 pair) near %s; such text has no UTF-8 form", what, near)
 }

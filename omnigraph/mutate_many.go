@@ -89,9 +89,17 @@ func (mi *instance) prepareMany(call sobek.FunctionCall, method string) ([]*batc
 	if problem != nil {
 		return nil, fmt.Errorf("%s: %s", method, problem.Message)
 	}
-	rows, err := encodeRows(list, source, own.checkParams, method)
+	rows, problem, err := encodeRows(list, source, own.checkParams, method)
 	if err != nil {
 		return nil, err
+	}
+	if problem != nil {
+		inv, err := mi.prepareBatch(call, method, source, nil)
+		if err != nil {
+			return nil, err
+		}
+		inv.problem = problem
+		return []*batch{{invocation: inv, source: source}}, nil
 	}
 	var batches []*batch
 	for len(rows) > 0 {
@@ -106,31 +114,33 @@ func (mi *instance) prepareMany(call sobek.FunctionCall, method string) ([]*batc
 	return batches, nil
 }
 
-// encodeRows encodes each row's parameters and holds them against the mutation's header.
-func encodeRows(list *sobek.Object, source *wire.Batch, check bool, method string) ([][]byte, error) {
+// encodeRows encodes each row's parameters and holds them against the mutation's header. What one of them lacks is a
+// problem of the operation, as it is for a single mutation, and nothing is sent of any.
+func encodeRows(list *sobek.Object, source *wire.Batch, check bool, method string) ([][]byte, *wire.Error, error) {
 	n := int(list.Get("length").ToInteger())
 	rows := make([][]byte, n)
 	for i := range n {
 		value := list.Get(strconv.Itoa(i))
 		row, ok := value.(*sobek.Object)
 		if !ok || isArray(row) || isFunction(value) {
-			return nil, fmt.Errorf("%s: row %d got %s; it takes an object of the mutation's parameters", method, i, describe(value))
+			return nil, nil, fmt.Errorf("%s: row %d got %s; it takes an object of the mutation's parameters", method, i, describe(value))
 		}
 		encoded, err := encodeJSON(row)
 		if err != nil {
-			return nil, fmt.Errorf("%s: row %d is %w", method, i, err)
+			return nil, nil, fmt.Errorf("%s: row %d is %w", method, i, err)
 		}
 		if near, bad := loneSurrogate(encoded); bad {
-			return nil, fmt.Errorf("%s: row %d holds a lone surrogate near %s; such text has no UTF-8 form", method, i, near)
+			return nil, loneSurrogateNear(fmt.Sprintf("row %d", i), near), nil
 		}
 		if check {
 			if problem := wire.CheckParams(source.Header(), encoded); problem != nil {
-				return nil, fmt.Errorf("%s: row %d: %s", method, i, problem.Message)
+				problem.Message = fmt.Sprintf("row %d: %s", i, problem.Message)
+				return nil, problem, nil
 			}
 		}
 		rows[i] = encoded
 	}
-	return rows, nil
+	return rows, nil, nil
 }
 
 // nextBatch tells how many rows fit into one request, at least one.

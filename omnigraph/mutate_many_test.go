@@ -74,18 +74,31 @@ func TestMutateManyRefusesWhatItCantSplit(t *testing.T) {
 	r.js(fmt.Sprintf("const og = connect(%q, {graph: \"council\"}); const add = `%s`", server.URL, insertProject))
 	r.enter()
 	for code, want := range map[string]string{
-		`og.mutateMany()`:                                        "gq",
-		`og.mutateMany(add)`:                                     "rows",
-		`og.mutateMany(add, [1])`:                                "row 0",
-		`og.mutateMany(add, [{slug: "a"}])`:                      "name",
-		`og.mutateMany(add, [{slug: "a", name: "b", x: 1}])`:     "x",
+		`og.mutateMany()`:         "gq",
+		`og.mutateMany(add)`:      "rows",
+		`og.mutateMany(add, [1])`: "row 0",
 		`og.mutateMany("query a() { insert T { a: 1 } }", [{}])`: "no parameters",
 		`og.mutateMany(add, [], {maxRows: 0})`:                   "maxRows",
 		`og.mutateMany(add, [], {ifCommit: "a"})`:                "ifCommit",
 	} {
 		assert.Contains(t, r.throws(code), want, code)
 	}
+	for code, want := range map[string]string{
+		`og.mutateMany(add, [{slug: "a", name: "a"}, {slug: "a"}])`: "row 1: ",
+		`og.mutateMany(add, [{slug: "a", name: "b", x: 1}])`:        "does not declare x",
+		`og.mutateMany(add, [{slug: "a", name: 1}])`:                "name of query add takes String",
+		`og.mutateMany(add, [{slug: "a", name: "\ud800"}])`:         "row 0 holds a lone surrogate",
+	} {
+		res := r.export(r.js(code))
+		require.Equal(t, false, res["ok"], code)
+		problem := res["error"].(map[string]any)
+		assert.Equal(t, "bad_request", problem["kind"], code)
+		assert.Contains(t, problem["message"], want, code)
+		assert.EqualValues(t, 0, res["commits"], code)
+	}
+	assert.Contains(t, r.throws(`og.mutateMany(add, [{slug: "a"}], {throw: true})`), "row 0: ")
 	assert.Empty(t, server.asked())
+	r.taken()
 	res := r.export(r.js(`og.mutateMany(add, [])`))
 	assert.Equal(t, true, res["ok"])
 	require.EqualValues(t, 0, res["commits"])

@@ -223,6 +223,9 @@ func setText(to *string, v sobek.Value) error {
 	if strings.ContainsAny(s, "\x00\r\n") {
 		return fmt.Errorf("holds a control character")
 	}
+	if at, bad := loneSurrogateIn(s, v); bad {
+		return fmt.Errorf("holds a lone surrogate (half of a UTF-16 pair) at position %d", at)
+	}
 	*to = s
 	return nil
 }

@@ -59,7 +59,7 @@ func (mi *instance) prepare(v *verb, call sobek.FunctionCall, method string) (*i
 		inv.op.Snapshot = s.snapshot
 	}
 	if v.read != nil {
-		if err := v.read(&arguments{mi: mi, verb: method, call: call}, inv); err != nil {
+		if err := v.read(&arguments{mi: mi, verb: method, call: call, async: method != v.name}, inv); err != nil {
 			return nil, err
 		}
 	}

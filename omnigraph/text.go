@@ -26,21 +26,14 @@ const (
 
 // prepareText looks a source up or prepares it.
 func (c *client) prepareText(text string, v sobek.Value) *preparedText {
+	if at, bad := loneSurrogateIn(text, v); bad {
+		// Not remembered: the same text with a U+FFFD of its own is fine.
+		return &preparedText{problem: loneSurrogateError("gq", at)}
+	}
 	if p := c.texts[text]; p != nil {
 		return p
 	}
 	p := &preparedText{encoded: wire.EncodeText(text)}
-	if strings.ContainsRune(text, '\uFFFD') {
-		// A lone surrogate became U+FFFD on its way out of JS; the script's own U+FFFD is fine.
-		if s, ok := v.(sobek.String); ok {
-			for i := range s.Length() {
-				if unit := s.CharAt(i); unit >= 0xd800 && unit <= 0xdfff && !paired(s, i) {
-					p.problem = wire.NewError(wire.KindBadRequest, "gq holds a lone surrogate (half of a UTF-16 pair) at position %d; such text has no UTF-8 form", i)
-					break
-				}
-			}
-		}
-	}
 	if headers, ok := wire.ParseHeaders(text); ok {
 		p.headers = headers
 		if len(headers) == 1 {
@@ -53,6 +46,27 @@ func (c *client) prepareText(text string, v sobek.Value) *preparedText {
 	}
 	c.texts[text] = p
 	return p
+}
+
+// loneSurrogateIn finds half of a UTF-16 pair in a JS string, which has become U+FFFD in the text made of it.
+func loneSurrogateIn(text string, v sobek.Value) (position int, found bool) {
+	if !strings.ContainsRune(text, '\uFFFD') {
+		return 0, false
+	}
+	s, ok := v.(sobek.String)
+	if !ok {
+		return 0, false
+	}
+	for i := range s.Length() {
+		if unit := s.CharAt(i); unit >= 0xd800 && unit <= 0xdfff && !paired(s, i) {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+func loneSurrogateError(what string, position int) *wire.Error {
+	return wire.NewError(wire.KindBadRequest, "%s holds a lone surrogate (half of a UTF-16 pair) at position %d; such text has no UTF-8 form", what, position)
 }
 
 func paired(s sobek.String, i int) bool {

@@ -26,6 +26,8 @@ type arguments struct {
 	mi   *instance
 	verb string
 	call sobek.FunctionCall
+	// async says that the script goes on before the operation is done.
+	async bool
 }
 
 var verbs = []*verb{
@@ -55,6 +57,9 @@ func (a *arguments) text(i int, name string) (string, error) {
 	s, ok := v.Export().(string)
 	if !ok || s == "" {
 		return "", fmt.Errorf("%s: argument %s got %s; it takes a string that is not empty", a.verb, name, describe(v))
+	}
+	if at, bad := loneSurrogateIn(s, v); bad {
+		return "", fmt.Errorf("%s: argument %s: %w", a.verb, name, loneSurrogateError("it", at))
 	}
 	return s, nil
 }
@@ -106,7 +111,7 @@ func (a *arguments) params(i int, inv *invocation) error {
 		return fmt.Errorf("%s: argument params can't be encoded: %w", a.verb, err)
 	}
 	if at, bad := loneSurrogate(encoded); bad {
-		inv.problem = wire.NewError(wire.KindBadRequest, "params hold a lone surrogate (half of a UTF-16 pair) near %s; such text has no UTF-8 form", at)
+		inv.problem = loneSurrogateNear("params", at)
 		return nil
 	}
 	inv.op.Params = encoded
@@ -114,11 +119,11 @@ func (a *arguments) params(i int, inv *invocation) error {
 }
 
 func readRows(a *arguments, inv *invocation) error {
-	data, err := a.rows(0)
+	data, problem, err := a.rows(0)
 	if err != nil {
 		return err
 	}
-	inv.op.Data = data
+	inv.op.Data, inv.problem = data, problem
 	inv.op.Mode = "append"
 	return nil
 }
