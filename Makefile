@@ -126,3 +126,7 @@ docs: ## Write the generated parts of docs/ and index.d.ts
 .PHONY: dashboards
 dashboards: ## Write dashboards/*.json
 	@cd dashboards/generate && GOWORK= $(GO) run .
+
+.PHONY: picture
+picture: ## Take the README's picture of the sample report (needs Chromium)
+	@internal/tool/picture.sh

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -449,4 +450,70 @@ func TestComposeMountsWhatIsThere(t *testing.T) {
 	assert.Equal(t, "http://prometheus:9090", sources.Datasources[0].URL)
 	assert.Contains(t, strings.Join(compose.Services["grafana"].Volumes, " "), "/var/lib/dashboards")
 	assert.Contains(t, text(t, "deploy/grafana/provisioning/dashboards/omnigraph.yaml"), "path: /var/lib/dashboards")
+}
+
+// TestTheServiceOfTheServerServesTheRig starts the server as the compose file says, on a rig that was stopped, and runs a
+// script with the environment of the compose file's k6.
+func TestTheServiceOfTheServerServesTheRig(t *testing.T) {
+	t.Parallel()
+	r := rigtest.Start(t, rigtest.Rows(5))
+	require.NoError(t, r.Server.Stop())
+	var compose struct {
+		Services map[string]struct {
+			Command     []string
+			Environment map[string]string
+		}
+	}
+	into(t, "deploy/compose.yaml", &compose)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := listener.Addr().String()
+	require.NoError(t, listener.Close())
+	here := strings.NewReplacer("/cluster", r.Dir(), "0.0.0.0:8080", address, "server:8080", address).Replace
+
+	service := compose.Services["server"]
+	require.Equal(t, "omnigraph-server", service.Command[0])
+	ctx, cancel := context.WithCancel(t.Context())
+	args := make([]string, 0, len(service.Command))
+	for _, arg := range service.Command[1:] {
+		args = append(args, here(arg))
+	}
+	server := exec.CommandContext(ctx, r.ServerBin, args...)
+	server.Env = []string{"PATH=" + os.Getenv("PATH")}
+	for name, value := range service.Environment {
+		server.Env = append(server.Env, name+"="+here(value))
+	}
+	var log bytes.Buffer
+	server.Stdout, server.Stderr = &log, &log
+	require.NoError(t, server.Start())
+	t.Cleanup(func() {
+		cancel()
+		_ = server.Wait()
+	})
+	for deadline := time.Now().Add(time.Minute); ; {
+		conn, err := net.DialTimeout("tcp", address, time.Second)
+		if err == nil {
+			require.NoError(t, conn.Close())
+			break
+		}
+		require.True(t, time.Now().Before(deadline), "the server did not come up: %v", err)
+		time.Sleep(50 * time.Millisecond)
+	}
+
+	script, err := filepath.Abs(filepath.Join(root, "examples/compare.js"))
+	require.NoError(t, err)
+	load := exec.CommandContext(t.Context(), k6, "run", "--quiet", "--no-usage-report", script)
+	load.Dir = t.TempDir()
+	load.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + load.Dir, "OMNIGRAPH_BIN=" + r.Bin}
+	for name, value := range compose.Services["k6"].Environment {
+		if !strings.Contains(value, "${") {
+			load.Env = append(load.Env, name+"="+here(value))
+		}
+		if name == "OMNIGRAPH_STORE" {
+			assert.DirExists(t, here(value))
+		}
+	}
+	load.Env = append(load.Env, "OMNIGRAPH_TOKEN="+r.Token) // as `jq` takes it out of tokens.json
+	out, err := load.CombinedOutput()
+	require.NoError(t, err, "%s\n%s", out, log.String())
 }

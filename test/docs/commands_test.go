@@ -37,16 +37,15 @@ var notRun = []struct{ begins, because string }{
 	{"bin/omnigraph-emulator serve", "serves until it is stopped; the emulator's own tests start it"},
 	{"bin/omnigraph-emulator cli query …", "a pattern, not a command; the emulator's own tests call it"},
 	{"bin/omnigraph-emulator link DIR", "a pattern, not a command; the emulator's own tests call it"},
-	{"k6 run --execution-segment", "one share of a test: test/segments and test/deploy run all four together"},
 	{"cd bench/json", "benchmarks, which are run by hand"},
 	{"GOWORK=off go test", "benchmarks, which are run by hand"},
 	{"GOWORK=off GOEXPERIMENT=jsonv2 go test", "benchmarks, which are run by hand"},
-	{"docker ", "needs a container engine"},
+	{"docker ", "needs a container engine; make test-deploy reads the files as docker does, builds the image with buildah and runs it"},
 	{"export OMNIGRAPH_SERVER_IMAGE", "names images for docker compose"},
 	{"export RIG_USER", "is for docker compose"},
 	{"kubectl ", "needs a cluster; test/deploy does the same with processes"},
-	{"export K6_PROMETHEUS_RW_SERVER_URL", "needs Prometheus: make test-dashboards"},
-	{"bin/k6 run -o experimental-prometheus-rw", "needs Prometheus: make test-dashboards"},
+	{"export K6_PROMETHEUS_RW_SERVER_URL", "needs Prometheus: make test-dashboards runs these two lines"},
+	{"bin/k6 run -o experimental-prometheus-rw", "needs Prometheus: make test-dashboards runs these two lines"},
 }
 
 // sizes within commands that are made small, and what stands for something of the reader's.
