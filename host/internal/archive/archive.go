@@ -112,7 +112,7 @@ func link(out *tar.Writer, name string, now time.Time) error {
 
 // entryName is where a file lies in the archive.
 func entryName(scheme, host, file string) string {
-	return scheme + path.Join("/", host, strings.ReplaceAll(file, ":", ""))
+	return scheme + path.Join("/", host, file)
 }
 
 // list returns the regular files of a file system, sorted.
@@ -222,7 +222,7 @@ func assemble(meta metadata, data []byte, files map[string]fsext.Fs) (*lib.Archi
 	a.Data, a.Filesystems = data, files
 	// The script itself is there under its own name, whatever the archive's links say.
 	if target := files[a.FilenameURL.Scheme]; target != nil {
-		name := filepath.FromSlash(path.Join("/", a.FilenameURL.Host, strings.ReplaceAll(a.FilenameURL.Path, ":", "")))
+		name := filepath.FromSlash(path.Join("/", a.FilenameURL.Host, a.FilenameURL.Path))
 		if err := fsext.WriteFile(target, name, data, 0o600); err != nil {
 			return nil, fmt.Errorf("unpacking the script: %w", err)
 		}

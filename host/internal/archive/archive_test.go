@@ -65,6 +65,23 @@ func TestArchiveHoldsWhatTheScriptNeeds(t *testing.T) {
 	}
 }
 
+func TestNamesComeBackAsTheyWere(t *testing.T) {
+	t.Parallel()
+	a := sampleArchive(t)
+	const local, remote = "/home/me/10:30.csv", "/h.example:8443/lib.js?v=2"
+	a.Filesystems["https"] = fsext.NewMemMapFs()
+	require.NoError(t, fsext.WriteFile(a.Filesystems["file"], local, []byte("local"), 0o600))
+	require.NoError(t, fsext.WriteFile(a.Filesystems["https"], remote, []byte("remote"), 0o600))
+	var b bytes.Buffer
+	require.NoError(t, Write(&b, a))
+	read, err := Read(&b)
+	require.NoError(t, err)
+	for scheme, name := range map[string]string{"file": local, "https": remote} {
+		_, err := fsext.ReadFile(read.Filesystems[scheme], name)
+		require.NoError(t, err)
+	}
+}
+
 func TestWhatIsNoArchive(t *testing.T) {
 	t.Parallel()
 	write := func(files map[string]string) *bytes.Buffer {

@@ -78,6 +78,7 @@ func TestURLs(t *testing.T) {
 	assert.Equal(t, "file:///a/", Dir(FileURL("/a/b.js")).String())
 	assert.Equal(t, "file:///", Dir(FileURL("/b.js")).String())
 	assert.Equal(t, "/h.example/a.js", FilePath(parse(t, "https://h.example/a.js")))
+	assert.Equal(t, "/h.example:8443/a.js?v=2", FilePath(parse(t, "https://h.example:8443/a.js?v=2")))
 }
 
 func TestRecordingFs(t *testing.T) {

@@ -56,6 +56,9 @@ func FilePath(u *url.URL) string {
 	if u.Host != "" {
 		p = "/" + u.Host + p
 	}
+	if u.Scheme == "https" && u.RawQuery != "" {
+		p += "?" + u.RawQuery // servers that bundle on demand tell their modules apart by it
+	}
 	if runtime.GOOS == "windows" && u.Scheme == "file" {
 		p = strings.TrimPrefix(p, "/")
 	}
