@@ -197,7 +197,7 @@ func (c *comparison) finish() sobek.Value {
 		}
 		failed := a.failed || b.failed
 		key := recorder.PairKey{
-			Scenario: tagOf(tags.Tags, "scenario"), Op: shared(a.key.Op, b.key.Op), Query: shared(a.key.Query, b.key.Query),
+			Scenario: runningScenario(mi.vu.Context(), tags.Tags), Op: shared(a.key.Op, b.key.Op), Query: shared(a.key.Query, b.key.Query),
 			Workers: levelOf(tags.Tags, "workers"), Phase: tagOf(tags.Tags, "phase"), A: a.name, B: b.name,
 		}
 		mi.root.recording.recorder.Pair(key).Record(metrics.D(a.total), metrics.D(b.total), c.before(0, i), failed)

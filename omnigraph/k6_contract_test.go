@@ -148,3 +148,31 @@ func TestK6sHTTPDebugShowsRequestsWithoutTheirToken(t *testing.T) {
 	assert.Contains(t, logged.String(), "mem-0001")
 	assert.NotContains(t, logged.String(), "very-secret")
 }
+
+// With the option systemTags a run may have no tag scenario; VUs go from one scenario to the next all the same.
+func TestOperationsBelongToTheirScenarioWithoutItsTag(t *testing.T) {
+	t.Parallel()
+	server := newStub(t, answer(200, threeRows))
+	r := newRuntime(t)
+	r.js(fmt.Sprintf(`const og = connect(%q, {graph: "council"}); const gq = "query q() { match { $m: Memory } return { $m.slug } }"`, server.URL))
+	r.enter()
+	r.state.Options.SystemTags = metrics.NewSystemTagSet(metrics.TagStatus)
+	r.state.Tags = lib.NewVUStateTags(r.VU.StateField.Tags.GetCurrentValues().Tags.Without("scenario").Without("group"))
+	plain := r.VU.CtxField
+	for i, name := range []string{"first", "second", "second"} {
+		r.state.Iteration = int64(i)
+		r.VU.CtxField = lib.WithScenarioState(plain, &lib.ScenarioState{Name: name, Executor: "constant-vus"})
+		r.js(`og.query(gq); compare({a: () => og.query(gq), b: () => og.query(gq)})`)
+	}
+	rec, err := r.root.recording.build()
+	require.NoError(t, err)
+	operations, pairs := map[string]uint64{}, map[string]int{}
+	for _, cell := range rec.Cells {
+		operations[cell.Scenario] += cell.N
+	}
+	for _, pair := range rec.Pairs {
+		pairs[pair.Scenario]++
+	}
+	assert.Equal(t, map[string]uint64{"first": 3, "second": 6}, operations)
+	assert.Equal(t, map[string]int{"first": 1, "second": 1}, pairs)
+}

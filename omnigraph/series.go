@@ -1,10 +1,12 @@
 package omnigraph
 
 import (
+	"context"
 	"maps"
 	"math"
 	"strconv"
 
+	"go.k6.io/k6/v2/lib"
 	"go.k6.io/k6/v2/metrics"
 
 	"github.com/mitodl/xk6-omnigraph/omnigraph/wire"
@@ -29,6 +31,8 @@ type seriesKey struct {
 	label   string
 	graph   string
 	variant string
+	// scenario is empty where the tags tell it already.
+	scenario string
 }
 
 // maxSeries bounds what a client remembers; scripts that change their tags all the time start over.
@@ -38,6 +42,9 @@ func (c *client) seriesFor(inv *invocation, base *metrics.TagSet, extra map[stri
 	key := seriesKey{base: base, op: inv.op.Op, label: inv.label, graph: inv.op.Graph}
 	if inv.variant != nil {
 		key.variant = inv.variant.name
+	}
+	if !inv.state.Options.SystemTags.Has(metrics.TagScenario) {
+		key.scenario = runningScenario(inv.ctx, base)
 	}
 	// A client's own tags are always the same; only tags given to one call make a series of their own.
 	cacheable := maps.Equal(extra, c.settings.tags)
@@ -76,12 +83,23 @@ func (c *client) newSeries(inv *invocation, key seriesKey, base *metrics.TagSet,
 	s.succeeded = tags.With("ok", "true")
 	s.failed = tags.With("ok", "false")
 	s.key = recorder.CellKey{
-		Scenario: tagOf(base, "scenario"), Variant: key.variant, Transport: c.transport, Op: string(key.op), Query: key.label,
+		Scenario: runningScenario(inv.ctx, base), Variant: key.variant, Transport: c.transport, Op: string(key.op), Query: key.label,
 		Workers: levelOf(base, "workers"), Rate: rateOf(base), Phase: tagOf(base, "phase"),
 	}
 	c.mi.root.recording.sawScenario(inv.ctx)
 	s.cell = c.mi.root.recording.recorder.Cell(s.key)
 	return s
+}
+
+// runningScenario is the scenario of an iteration: its tag's value, or its name where k6's option systemTags leaves that tag out.
+func runningScenario(ctx context.Context, tags *metrics.TagSet) string {
+	if name := tagOf(tags, "scenario"); name != "" {
+		return name
+	}
+	if s := lib.GetScenarioState(ctx); s != nil {
+		return s.Name
+	}
+	return ""
 }
 
 func tagOf(tags *metrics.TagSet, name string) string {

@@ -69,6 +69,9 @@ func (p *Pool) enter(ctx context.Context, state *lib.State) (*lib.State, func(me
 	shared.Dialer = dialer
 	release := func(tags metrics.TagsAndMeta) {
 		<-p.slots
+		if ctx.Err() != nil {
+			return // k6 would drop the samples; the counts stay for the next request's
+		}
 		metrics.PushIfNotDone(ctx, state.Samples, dialer.IOSamples(time.Now(), tags, state.BuiltinMetrics))
 	}
 	return &shared, release, queued, nil
