@@ -17,7 +17,7 @@ import { CLIClient, HTTPClient, record, report, sequence } from 'k6/x/omnigraph'
 import { number, target } from './lib/target.js';
 import { actorTokens } from './lib/actors.js';
 import { insertRow, row } from './lib/council.js';
-import { begin, described, leave, optimizeNow, round, sized, stepScenarios } from './lib/scenario.js';
+import { begin, compacted, described, leave, optimizeNow, round, sized, stepScenarios } from './lib/scenario.js';
 
 const presets = {
   short: { rounds: 1, patience: 5 },
@@ -44,6 +44,7 @@ const rec = record({
   // Refusals are what these scenarios are there to provoke.
   probes: names,
   run: described(where, {
+    state: compacted(where, 'before_each_step'),
     workload: { operations: 'insert', delta_size: '1', contention: 'distinct-key', arrival: 'burst', clients: String(size.burst) },
     protocol: { schedule: 'closed', repetitions: String(size.rounds) },
   }),

@@ -20,7 +20,7 @@ import { CLIClient, HTTPClient, record, report } from 'k6/x/omnigraph';
 import { choice, number, numbers, target } from './lib/target.js';
 import { actorTokens } from './lib/actors.js';
 import { fullScan, insertRow, pointRead, row } from './lib/council.js';
-import { begin, described, leave, needKeys, optimizeNow, sized } from './lib/scenario.js';
+import { begin, compacted, described, leave, needKeys, optimizeNow, sized } from './lib/scenario.js';
 import { quantile } from './lib/numbers.js';
 
 const presets = {
@@ -61,6 +61,7 @@ const rec = record({
   settings: { preset: chosen.preset, op, ...size, shares },
   probes: steps.map((s) => s.name),
   run: described(where, {
+    state: compacted(where, 'before_the_run'),
     workload: { operations: op, delta_size: op === 'insert' ? '1' : '0', contention: 'distinct-key', arrival: 'open', clients: `up_to_${size.vus}` },
     protocol: { schedule: 'open', repetitions: String(size.repeats), deadline: '10s' },
   }),

@@ -15,7 +15,7 @@ import { Counter } from 'k6/metrics';
 import { CLIClient, HTTPClient, record, report, sequence } from 'k6/x/omnigraph';
 import { number, target } from './lib/target.js';
 import { insertMany, insertRow, keysOf, pointRead, row, setImportance } from './lib/council.js';
-import { begin, described, leave, optimizeNow, sized, stepScenarios } from './lib/scenario.js';
+import { begin, compacted, described, leave, optimizeNow, sized, stepScenarios } from './lib/scenario.js';
 
 const presets = {
   short: { rounds: 6 },
@@ -37,6 +37,7 @@ const rec = record({
   system: where.system,
   settings: { preset: chosen.preset, rounds, writers },
   run: described(where, {
+    state: compacted(where, 'before_each_promise'),
     workload: { operations: 'insert+update+read', delta_size: '1', contention: 'same-key+distinct-key', arrival: 'closed', clients: String(writers) },
     protocol: { schedule: 'closed', repetitions: String(rounds) },
   }),

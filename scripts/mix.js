@@ -10,10 +10,11 @@
 // Environment: MIX_PRESET or PRESET = short|full, WORKLOAD = a|b|c|d|e|f (default b, where nothing may be written c), MIX
 // (weights of read, scan, update, insert, rmw), KEYS = uniform|zipf|latest, RATE (iterations a second: the open model) or
 // VUS (the closed model, default 4), DURATION (such as 5m), MAX_VUS, ALLOW_WRITES=1, OMNIGRAPH_URI, OMNIGRAPH_GRAPH,
-// OMNIGRAPH_TOKEN, OMNIGRAPH_BIN, OMNIGRAPH_STORE, NOISE_FLOOR, RESULTS_DIR.
+// OMNIGRAPH_TOKEN or OMNIGRAPH_TOKENS (of several actors), OMNIGRAPH_BIN, OMNIGRAPH_STORE, NOISE_FLOOR, RESULTS_DIR.
 import { CLIClient, HTTPClient, record, report } from 'k6/x/omnigraph';
+import { givenTokens } from './lib/actors.js';
 import { choice, number, target } from './lib/target.js';
-import { begin, described, leave, needKeys, optimizeNow, share, sized, tell } from './lib/scenario.js';
+import { begin, compacted, described, leave, needKeys, optimizeNow, share, sized, tell } from './lib/scenario.js';
 import { mixer, ownRows, parseMix, writes } from './lib/mix.js';
 
 const presets = {
@@ -45,6 +46,7 @@ const rec = record({
   system: where.system,
   settings: { preset: chosen.preset, workload: __ENV.MIX ? 'own' : workload, mix, keys: keysKind, rate, vus, duration },
   run: described(where, {
+    state: compacted(where, 'before_the_run'),
     workload: {
       operations: Object.keys(mix).join('+'), mix: Object.entries(mix).map(([k, w]) => `${k}:${w}`).join('_'),
       contention: keysKind, arrival: rate > 0 ? 'open' : 'closed', clients: rate > 0 ? `${rate}_per_s` : String(vus), delta_size: '1',
@@ -74,7 +76,7 @@ export const options = {
 
 /** @type {import('k6/x/omnigraph').Retry} */
 const retry = { maxAttempts: 50, maxElapsed: '30s', baseDelay: '5ms', maxDelay: '300ms', kinds: ['conflict_stale'] };
-const http = new HTTPClient({ url: where.uri, graph: where.graph, token: where.token, timeout: '60s', retry });
+const http = new HTTPClient({ url: where.uri, graph: where.graph, token: givenTokens(__ENV, where), timeout: '60s', retry });
 const cli = new CLIClient({ server: where.uri, graph: where.graph, token: where.token, bin: where.bin, store: where.store, timeout: '600s' });
 
 export function setup() {

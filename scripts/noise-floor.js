@@ -13,7 +13,7 @@ import exec from 'k6/execution';
 import { CLIClient, HTTPClient, compare, record, report, sequence } from 'k6/x/omnigraph';
 import { number, target } from './lib/target.js';
 import { insertRow, pointRead, row } from './lib/council.js';
-import { begin, described, leave, needKeys, optimizeNow, pick, round, sized, stepScenarios } from './lib/scenario.js';
+import { begin, compacted, described, leave, needKeys, optimizeNow, pick, round, sized, stepScenarios } from './lib/scenario.js';
 import { median } from './lib/numbers.js';
 
 const presets = {
@@ -45,6 +45,7 @@ const rec = record({
   system: where.system,
   settings: { preset: chosen.preset, blocks, steps: steps.map((s) => s.name) },
   run: described(where, {
+    state: compacted(where, 'before_the_run'),
     workload: { operations: steps.map((s) => s.name).join('+') || 'none', mix: 'a_against_a', arrival: 'closed', clients: '1' },
     protocol: { schedule: 'closed', attribution: 'paired_within_iteration', repetitions: String(blocks) },
   }),

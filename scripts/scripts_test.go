@@ -200,10 +200,15 @@ func newRig(t *testing.T) *rigtest.Rig {
 
 func TestScenariosOnARig(t *testing.T) {
 	t.Run("what the user says of the system stands in the record", func(t *testing.T) {
-		got := runScript(t, newRig(t), "mix", "MIX=read:1", "VUS=1", "DURATION=1s", "OMNIGRAPH_BACKEND=local NVMe", "OMNIGRAPH_BUILD=debug")
+		got := runScript(t, newRig(t), "mix", "MIX=read:1", "VUS=1", "DURATION=1s", "OMNIGRAPH_BACKEND=local NVMe", "OMNIGRAPH_BUILD=debug",
+			`OMNIGRAPH_DATASET={"builder":"council/1","seed":1,"rows":60,"payload_bytes":240,"exponent":1.1}`)
 		assert.Equal(t, "local NVMe", got.rec.System.Backend)
 		assert.Equal(t, recorder.Invalid, got.rec.Verdict)
 		assert.Contains(t, got.report, "debug build")
+		assert.Equal(t, map[string]string{
+			"provenance": "rig", "rows": "60", "tables": "4", "payload_bytes": "240", "shape": "council", "skew": "relations_power_law_1.1",
+		}, got.rec.Run.Data)
+		assert.Equal(t, "optimized_before_the_run", got.rec.Run.State["f1_fragmentation"])
 	})
 	t.Run("spike", func(t *testing.T) {
 		got := runScript(t, newRig(t), "spike", "SPIKE_PRESET=quick", "SPIKE_WORKERS=1,2", "SPIKE_READS=4", "SPIKE_WRITES=2", "SPIKE_FRAGMENTS=3", "SPIKE_FLOOR=3", "SPIKE_AFTER=4")

@@ -8,10 +8,11 @@
 //
 // Environment: SOAK_PRESET or PRESET = short|full, DURATION (such as 8h), RATE (iterations a second), MIX (weights, as in
 // mix.js), SOAK_OPTIMIZE_EVERY (seconds, 0 for never; needs OMNIGRAPH_STORE), MAX_VUS, ALLOW_WRITES=1, OMNIGRAPH_URI,
-// OMNIGRAPH_GRAPH, OMNIGRAPH_TOKEN, OMNIGRAPH_BIN, OMNIGRAPH_STORE, NOISE_FLOOR, RESULTS_DIR.
+// OMNIGRAPH_GRAPH, OMNIGRAPH_TOKEN or OMNIGRAPH_TOKENS (of several actors), OMNIGRAPH_BIN, OMNIGRAPH_STORE, NOISE_FLOOR, RESULTS_DIR.
 import { sleep } from 'k6';
 import exec from 'k6/execution';
 import { CLIClient, HTTPClient, record, report } from 'k6/x/omnigraph';
+import { givenTokens } from './lib/actors.js';
 import { number, target } from './lib/target.js';
 import { begin, described, leave, needKeys, optimizeNow, sized, tell } from './lib/scenario.js';
 import { mixer, ownRows, parseMix, writes } from './lib/mix.js';
@@ -63,7 +64,7 @@ export const options = {
 
 /** @type {import('k6/x/omnigraph').Retry} */
 const retry = { maxAttempts: 50, maxElapsed: '30s', baseDelay: '5ms', maxDelay: '300ms', kinds: ['conflict_stale'] };
-const http = new HTTPClient({ url: where.uri, graph: where.graph, token: where.token, timeout: '60s', retry });
+const http = new HTTPClient({ url: where.uri, graph: where.graph, token: givenTokens(__ENV, where), timeout: '60s', retry });
 const cli = new CLIClient({ server: where.uri, graph: where.graph, token: where.token, bin: where.bin, store: where.store, timeout: '600s' });
 
 export function setup() {

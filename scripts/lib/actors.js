@@ -16,6 +16,12 @@ export function actorTokens(env, where, n) {
   return tokens.length > 0 ? tokens.slice(0, n) : undefined;
 }
 
+// givenTokens gives the tokens of OMNIGRAPH_TOKENS, of which each VU takes its own, or the one token that there is: for
+// scenarios that spread over actors only if they are asked to.
+export function givenTokens(env, where) {
+  return env.OMNIGRAPH_TOKENS ? actorTokens(env, where, Infinity) : where.token;
+}
+
 // read gives a file's contents. An archive holds the files that were named when it was made, and no others.
 function read(file) {
   try {

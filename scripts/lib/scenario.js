@@ -14,12 +14,38 @@ export function sized(env, name, presets) {
 // described puts a scenario into the words of the run record; what it leaves out is the same for all.
 export function described(where, { state = {}, workload = {}, protocol = {} }) {
   return {
-    data: { provenance: where.isRig ? 'rig' : 'given' },
+    data: dataLevels(where),
     state,
     workload,
     environment: { backend: where.store ? 'local' : 'served', network: 'as_given', warmth: 'warm' },
     protocol,
   };
+}
+
+// dataLevels are what a rig's dataset says of itself; of a store that was given only that is known.
+function dataLevels(where) {
+  const levels = { provenance: where.isRig ? 'rig' : 'given' };
+  let d;
+  try {
+    d = JSON.parse(where.dataset || '{}');
+  } catch (e) {
+    return levels; // a name and not a rig's document: it stands in the record as it is
+  }
+  if (d && d.rows !== undefined) {
+    levels.rows = String(d.rows);
+    levels.payload_bytes = String(d.payload_bytes);
+    levels.tables = '4';
+    levels.shape = 'council';
+    levels.skew = Number(d.exponent) > 0 ? `relations_power_law_${d.exponent}` : 'relations_uniform';
+  }
+  return levels;
+}
+
+// compacted is the state that reads and writes meet where a scenario optimizes the store itself, if it can.
+export function compacted(where, when) {
+  return where.store && where.mayWrite
+    ? { f1_fragmentation: `optimized_${when}`, f5_compaction_recency: when }
+    : { f1_fragmentation: 'as_found' };
 }
 
 // steps makes scenarios that wait for each other with sequence(): [{name, run, of, workers, tags}].
