@@ -1,5 +1,6 @@
 // Many rows in one commit: load takes row objects, NDJSON text, or the bytes of a file.
 import { check } from 'k6';
+import exec from 'k6/execution';
 import { connect } from 'k6/x/omnigraph';
 
 export const options = { vus: 1, iterations: 1 };
@@ -9,7 +10,7 @@ const og = connect(__ENV.OMNIGRAPH_URI, { graph: __ENV.OMNIGRAPH_GRAPH, token: _
 export default function () {
   const rows = [];
   for (let i = 0; i < 200; i++) {
-    rows.push({ type: 'Project', data: { slug: `bulk-${__VU}-${i}`, name: `project ${i}` } });
+    rows.push({ type: 'Project', data: { slug: `bulk-${exec.vu.idInTest}-${i}`, name: `project ${i}` } });
   }
   const res = og.load(rows, { mode: 'merge' });
   check(res, { 'all loaded': (r) => r.ok && r.affectedNodes === 200 });

@@ -1,5 +1,7 @@
-// A write, and the read that proves it. Keys carry the VU and the iteration, so that none is written twice.
+// A write, and the read that proves it. Keys carry the VU's number in the whole test and its iteration, so that none is
+// written twice, by however many processes.
 import { check } from 'k6';
+import exec from 'k6/execution';
 import { connect } from 'k6/x/omnigraph';
 
 export const options = { vus: 1, iterations: 5 };
@@ -10,7 +12,7 @@ const get = 'query get($slug: String) { match { $p: Project { slug: $slug } } re
 const remove = 'query remove($slug: String) { delete Project where slug = $slug }';
 
 export default function () {
-  const slug = `example-${__VU}-${__ITER}`;
+  const slug = `example-${exec.vu.idInTest}-${exec.vu.iterationInInstance}`;
   const wrote = og.mutate(add, { slug, name: 'an example' });
   check(wrote, { written: (r) => r.ok && r.affectedNodes === 1 });
   if (!wrote.ok && wrote.error.indeterminate) {

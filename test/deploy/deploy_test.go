@@ -234,6 +234,11 @@ func TestTheMixOfTheManifestRunsInFourProcesses(t *testing.T) {
 	require.NoError(t, err)
 	n := run.Spec.Parallelism
 	require.Equal(t, 4, n)
+	var writers []string // as the secret has: of as many actors as there are pods
+	for _, actor := range []string{"act-load", "act-load-2", "act-load-3", "act-load-4"} {
+		require.NotEmpty(t, r.Tokens[actor])
+		writers = append(writers, r.Tokens[actor])
+	}
 	ends := []string{"0"}
 	for i := 1; i <= n; i++ {
 		ends = append(ends, fmt.Sprintf("%d/%d", i, n))
@@ -261,7 +266,7 @@ func TestTheMixOfTheManifestRunsInFourProcesses(t *testing.T) {
 		defer cancel()
 		cmd := exec.CommandContext(ctx, k6, append(append([]string{"run", "--no-usage-report"}, args...), script)...)
 		cmd.Dir = t.TempDir()
-		cmd.Env = append(os.Environ(), "OMNIGRAPH_TOKEN="+r.Token)
+		cmd.Env = append(os.Environ(), "OMNIGRAPH_TOKEN="+r.Token, "OMNIGRAPH_TOKENS="+strings.Join(writers, ","))
 		for _, e := range run.Spec.Runner.Env {
 			switch {
 			case e.Name == "OMNIGRAPH_URI":

@@ -7,7 +7,7 @@ export const options = {
   summaryTrendStats: ['med', 'count'],
 };
 
-const og = new HTTPClient({ url: __ENV.OMNIGRAPH_URI, graph: __ENV.OMNIGRAPH_GRAPH || 'council', token: __ENV.OMNIGRAPH_TOKEN });
+const og = new HTTPClient({ url: __ENV.OMNIGRAPH_URI, graph: __ENV.OMNIGRAPH_GRAPH || 'council', token: __ENV.OMNIGRAPH_TOKENS ? __ENV.OMNIGRAPH_TOKENS.split(',') : __ENV.OMNIGRAPH_TOKEN });
 record({ name: 'segments', dir: '.' });
 const gq = __ENV.WRITE
   ? 'query add($key: String) { insert Project { slug: $key, name: $key } }'

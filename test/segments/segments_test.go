@@ -48,6 +48,7 @@ func TestMain(m *testing.M) {
 type told struct {
 	Iteration, Process, VU int
 	Key                    string
+	Token                  string `json:"-"` // it came with
 }
 
 // levels are how long the server takes, in milliseconds, by iteration: the distribution is the same however the iterations are spread.
@@ -65,6 +66,7 @@ func listener(t *testing.T, slow bool) (url string, heard func() []told) {
 			w.WriteHeader(http.StatusBadRequest)
 			return
 		}
+		op.Params.Token = strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 		mu.Lock()
 		all = append(all, op.Params)
 		mu.Unlock()
@@ -319,6 +321,24 @@ func TestEveryExecutorIsPartitioned(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAsManyTokensAsSharesGiveEachProcessAnActorOfItsOwn: the admission cap is each actor's, so that pods are not to meet
+// it together.
+func TestAsManyTokensAsSharesGiveEachProcessAnActorOfItsOwn(t *testing.T) {
+	t.Parallel()
+	url, heard := listener(t, false)
+	together(t, url, `{"executor":"per-vu-iterations","vus":12,"iterations":3}`, quarterSequence, []string{"OMNIGRAPH_TOKENS=a,b,c,d"}, quarters...)
+	all := heard()
+	require.Len(t, all, 36)
+	actors := map[int]map[string]int{}
+	for _, op := range all {
+		if actors[op.Process] == nil {
+			actors[op.Process] = map[string]int{}
+		}
+		actors[op.Process][op.Token]++
+	}
+	assert.Equal(t, map[int]map[string]int{0: {"a": 9}, 1: {"b": 9}, 2: {"c": 9}, 3: {"d": 9}}, actors)
 }
 
 func keysAreUnique(t *testing.T, all []told) {
