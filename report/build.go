@@ -201,6 +201,9 @@ func groupSection(g, floor *group) Section {
 	if parts != nil && slices.Contains(parts.Header, recorder.PartCLI.String()) {
 		s.Notes = append(s.Notes, "The part cli is the CPU time that the process itself used. What it waited for, the network, the server and a free CPU, is the residual.")
 	}
+	if parts != nil && g.retried() {
+		s.Notes = append(s.Notes, "Of an operation that was repeated the parts are those of its last attempt: the attempts before it and the waits between are in the residual.")
+	}
 	return s
 }
 
@@ -219,6 +222,18 @@ func (g *group) dropped() bool {
 	for _, cells := range g.cells {
 		for _, c := range cells {
 			if c.DroppedShare != nil && *c.DroppedShare > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// retried tells whether an operation of the group was repeated.
+func (g *group) retried() bool {
+	for _, cells := range g.cells {
+		for _, c := range cells {
+			if c.Retries > 0 {
 				return true
 			}
 		}

@@ -41,7 +41,7 @@ func mixAnswer(rec *recorder.Record, groups []*group) answer {
 		return answer{}
 	}
 	sort.Slice(cells, func(i, j int) bool { return cells[i].N > cells[j].N })
-	t := Table{Caption: mixCaption(m), Header: []string{"operation", "share of operations", "share of time", "per second", "p50, ms", "p95, ms", "conflicts repeated", "n"}}
+	t := Table{Caption: mixCaption(m), Header: []string{"operation", "share of operations", "share of the successes' time", "per second", "p50, ms", "p95, ms", "conflicts repeated", "n"}}
 	var rate, writes, writeBusy float64
 	for _, c := range cells {
 		t.Rows = append(t.Rows, []string{
@@ -57,7 +57,7 @@ func mixAnswer(rec *recorder.Record, groups []*group) answer {
 		}
 	}
 	out := answer{sections: []Section{{Title: "Mix", Tables: []Table{t}}}}
-	text := fmt.Sprintf("The mix did %s operations/s", ms(rate))
+	text := fmt.Sprintf("The mix did %s operations/s (%s; %s)", ms(rate), counted(int64(total), "operation"), modelOf(rec, cells[0].Scenario))
 	if writes > 0 && writes < total {
 		text += fmt.Sprintf("; writes are %s of the operations and take %s of the clients' time", percent(writes/total), percent(writeBusy/math.Max(busy, 1e-9)))
 	}
@@ -67,6 +67,17 @@ func mixAnswer(rec *recorder.Record, groups []*group) answer {
 	}
 	out.findings = []Finding{f}
 	return out
+}
+
+// modelOf says under which load a scenario ran: a rate of the closed model is what its workers got, not what the server
+// stands.
+func modelOf(rec *recorder.Record, scenario string) string {
+	for _, s := range rec.Scenarios {
+		if s.Name == scenario && s.Model == "open" {
+			return "open model: the schedule sets the rate"
+		}
+	}
+	return "closed model: what these workers got, not what the server stands"
 }
 
 func mixCaption(m mixture) string {
