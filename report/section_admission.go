@@ -56,11 +56,13 @@ func admissionAnswer(rec *recorder.Record, groups []*group) answer {
 	words := map[string]string{"at_once": "again after 20 ms", "backoff": "exponential, with jitter", "as_told": "as Retry-After says"}
 	var best string
 	var fewest, seconds float64
+	trials := 0
 	for _, name := range []string{"at_once", "backoff", "as_told"} {
 		var a admission
 		if !extra(rec, "admission:"+name, &a) {
 			continue
 		}
+		trials = max(trials, len(a.Deliveries))
 		for _, d := range a.Deliveries {
 			perInsert := float64(d.Attempts) / float64(max(d.Clients, 1))
 			waits.Rows = append(waits.Rows, []string{words[name], count(d.Clients), count(d.Delivered), ms(perInsert), ms(d.Seconds)})
@@ -80,8 +82,8 @@ func admissionAnswer(rec *recorder.Record, groups []*group) answer {
 	}
 	if best != "" && fewest > 1 {
 		out.findings = append(out.findings, Finding{
-			Text: fmt.Sprintf("All inserts get through with the fewest attempts (%s an insert, %s s until the last) where clients wait so after a refusal: %s.",
-				ms(fewest), ms(seconds), words[best]),
+			Text: fmt.Sprintf("All inserts get through with the fewest attempts (%s an insert, %s s until the last) where clients wait so after a refusal: %s (%s of each way).",
+				ms(fewest), ms(seconds), words[best], counted(trials, "trial")),
 			Next: "Bound the writes in flight on the client's side below the cap: what is never refused needs no waiting.",
 		})
 	}
