@@ -38,7 +38,7 @@ func writeArchive(gs *state.GlobalState, t *test, flags *testFlags, path string)
 		return err
 	}
 	// What is stored is not derived yet: the shortcuts have to stay what a later command line can override.
-	c, err := consolidate(gs, t.options(), flags.config, t.pre.FeatureFlags.MergeRunTags)
+	c, err := consolidate(gs, t, flags.config)
 	if err != nil {
 		return err
 	}

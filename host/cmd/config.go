@@ -135,8 +135,10 @@ func invalidConfig(err error) error {
 }
 
 // consolidate lays the command line over the environment over the script's options over the config file, and
-// warns of a layer that drops scenarios. With mergeTags, the tags of all layers add up.
-func consolidate(gs *state.GlobalState, script lib.Options, flags config, mergeTags bool) (config, error) {
+// warns of a layer that drops scenarios. It turns on the features that the options name, one of which makes the tags
+// of all layers add up.
+func consolidate(gs *state.GlobalState, t *test, flags config) (config, error) {
+	script := t.options()
 	file, err := readConfigFile(gs)
 	if err != nil {
 		return config{}, err
@@ -145,13 +147,16 @@ func consolidate(gs *state.GlobalState, script lib.Options, flags config, mergeT
 	if err != nil {
 		return config{}, err
 	}
+	if err := t.turnOn(file.Options.Apply(script).Features); err != nil {
+		return config{}, err
+	}
 	c := file
 	for _, layer := range []struct {
 		name   string
 		config config
 	}{{"script", config{Options: script}}, {"env", env}, {"cli", flags}} {
 		over := c.apply(layer.config)
-		if mergeTags && c.RunTags != nil {
+		if t.pre.FeatureFlags.MergeRunTags && c.RunTags != nil {
 			over.RunTags = maps.Clone(c.RunTags)
 			maps.Copy(over.RunTags, layer.config.RunTags)
 		}

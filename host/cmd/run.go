@@ -108,7 +108,7 @@ func (r *run) settle(flags *testFlags) error {
 
 // settleConfig brings all layers of options together and checks the result.
 func settleConfig(gs *state.GlobalState, t *test, flags *testFlags) (config, error) {
-	c, err := consolidate(gs, t.options(), flags.config, t.pre.FeatureFlags.MergeRunTags)
+	c, err := consolidate(gs, t, flags.config)
 	if err != nil {
 		return c, err
 	}

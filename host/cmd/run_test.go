@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"os"
@@ -116,6 +117,36 @@ func TestFeatures(t *testing.T) {
 	p = script(t, emptyScript, "--features", "frost")
 	assert.Equal(t, 255, p.run())
 	assert.Contains(t, p.stderr.String(), "freeze-env, merge-run-tags, native-histograms")
+}
+
+func TestFeaturesInOptions(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		features, config, want string
+		args                   []string
+		code                   int
+	}{
+		"of the script":             {features: `['merge-run-tags']`, want: `{"a": "script", "b": "flag"}`},
+		"of the config file":        {features: `undefined`, config: `{"features": ["merge-run-tags"]}`, want: `{"a": "script", "b": "flag"}`},
+		"the script wins":           {features: `['freeze-env']`, config: `{"features": ["merge-run-tags"]}`, want: `{"b": "flag"}`},
+		"the command line wins":     {features: `['merge-run-tags']`, args: []string{"--features", "freeze-env"}, want: `{"b": "flag"}`},
+		"one that there is not":     {features: `['frost']`, code: 104},
+		"another that there is not": {features: `undefined`, config: `{"features": ["frost"]}`, code: 104},
+		"no list":                   {features: `'freeze-env'`, code: 104},
+		"none":                      {features: `[]`, want: `{"b": "flag"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := script(t, `export const options = {features: `+tc.features+`, tags: {a: 'script', b: 'script'}};
+				export default function () {} export function handleSummary() { return {stdout: JSON.stringify(options.tags)} }`,
+				append([]string{"--tag", "b=flag", "-c", "/test/config.json"}, tc.args...)...)
+			p.write(t, "/test/config.json", cmp.Or(tc.config, "{}"))
+			require.Equal(t, tc.code, p.run(), p.stderr.String())
+			if tc.want != "" {
+				assert.JSONEq(t, tc.want, p.stdout.String())
+			}
+		})
+	}
 }
 
 func TestMissingScript(t *testing.T) {

@@ -44,6 +44,8 @@ type test struct {
 	source *loader.Source
 	files  map[string]fsext.Fs
 	bundle *runner.Bundle
+	// featuresGiven says that the command line or the environment named the features to turn on.
+	featuresGiven bool
 	// archived is what an archive brought along, nil for a script.
 	archived *lib.Archive
 	close    func() error
@@ -70,6 +72,7 @@ func loadTest(ctx context.Context, gs *state.GlobalState, path string, flags *te
 	if text := gs.Env["K6_FEATURES"]; text != "" && len(featureNames) == 0 {
 		featureNames = strings.Split(text, ",")
 	}
+	t.featuresGiven = len(featureNames) > 0
 	flagSet, err := features.Parse(featureNames)
 	if err != nil {
 		return nil, err
@@ -139,6 +142,20 @@ func (t *test) options() lib.Options {
 		return t.archived.Options
 	}
 	return t.bundle.Options()
+}
+
+// turnOn turns on the features that options name, unless the command line or the environment has named some. The
+// init code has run once by then, without them.
+func (t *test) turnOn(names []string) error {
+	if t.featuresGiven || len(names) == 0 {
+		return nil
+	}
+	flags, err := features.Parse(names)
+	if err != nil {
+		return invalidConfig(err)
+	}
+	*t.pre.FeatureFlags = *flags
+	return nil
 }
 
 // logKeys opens the file for TLS keys that SSLKEYLOGFILE names.
