@@ -3,6 +3,7 @@ package rig
 import (
 	"os"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -19,6 +20,8 @@ type relay struct {
 	// last is the signal that was passed on last, and at what time.
 	last   os.Signal
 	lastAt time.Time
+	// endedAt is when the context's end was passed on.
+	endedAt time.Time
 
 	quit, done chan struct{}
 }
@@ -52,12 +55,34 @@ func (r *relay) pass(sig os.Signal, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
-	if sig == r.last && at.Sub(r.lastAt) < echo {
+	if sig == r.last && at.Sub(r.lastAt) < echo || at.Sub(r.endedAt) < echo {
 		return
 	}
 
 	r.last, r.lastAt = sig, at
 
+	r.deliver(sig)
+}
+
+// end passes a context's end on, as SIGTERM, unless a signal came before: whoever caught it may have ended the context,
+// and one order is enough. It says whether it did.
+func (r *relay) end(at time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	if r.last != nil {
+		return false
+	}
+
+	r.last, r.lastAt, r.endedAt = syscall.SIGTERM, at, at
+
+	r.deliver(syscall.SIGTERM)
+
+	return true
+}
+
+// deliver hands a signal to the sink or keeps it. The lock is held.
+func (r *relay) deliver(sig os.Signal) {
 	if r.sink == nil {
 		r.held = append(r.held, sig)
 

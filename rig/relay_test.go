@@ -66,6 +66,47 @@ func TestASignalAndItsEchoAreOne(t *testing.T) {
 	}
 }
 
+// k6 may end a command's context on the signal that it also hands on.
+func TestASignalAndTheContextsEndAreOneOrder(t *testing.T) {
+	begin := time.Now()
+
+	for name, c := range map[string]struct {
+		steps func(r *relay) []bool
+		got   []string
+		ended []bool
+	}{
+		"the signal first": {func(r *relay) []bool {
+			r.pass(syscall.SIGINT, begin)
+
+			return []bool{r.end(begin.Add(time.Hour))}
+		}, []string{"interrupt"}, []bool{false}},
+		"the context first": {func(r *relay) []bool {
+			ended := r.end(begin)
+			r.pass(syscall.SIGINT, begin.Add(echo/2))
+
+			return []bool{ended}
+		}, []string{"terminated"}, []bool{true}},
+		"a signal later": {func(r *relay) []bool {
+			ended := r.end(begin)
+			r.pass(syscall.SIGINT, begin.Add(2*echo))
+
+			return []bool{ended}
+		}, []string{"terminated", "interrupt"}, []bool{true}},
+	} {
+		r := newRelay(nil)
+
+		var got []string
+
+		r.to(func(sig os.Signal) { got = append(got, sig.String()) })
+
+		if ended := c.steps(r); !slices.Equal(ended, c.ended) || !slices.Equal(got, c.got) {
+			t.Errorf("%s: %v, %q", name, ended, got)
+		}
+
+		r.close()
+	}
+}
+
 func TestARelayWithoutSignalsEnds(*testing.T) {
 	newRelay(nil).close()
 

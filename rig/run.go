@@ -163,7 +163,7 @@ func (o RunOptions) command(ctx context.Context, s *Server, relay *relay) error 
 		}
 	})
 
-	o.attend(ctx, s, p, kill)
+	o.attend(ctx, s, p, relay, kill)
 	relay.hold()
 
 	if p.err != nil {
@@ -174,7 +174,7 @@ func (o RunOptions) command(ctx context.Context, s *Server, relay *relay) error 
 }
 
 // attend waits for the command's end, and hastens it after a second signal or the context's end.
-func (o RunOptions) attend(ctx context.Context, s *Server, p *process, kill <-chan struct{}) {
+func (o RunOptions) attend(ctx context.Context, s *Server, p *process, relay *relay, kill <-chan struct{}) {
 	var deadline <-chan time.Time
 
 	if o.KillAfter == 0 {
@@ -194,9 +194,9 @@ func (o RunOptions) attend(ctx context.Context, s *Server, p *process, kill <-ch
 		case <-canceled:
 			canceled = nil
 
-			p.signal(syscall.SIGTERM)
-
-			deadline = time.After(o.KillAfter)
+			if relay.end(time.Now()) {
+				deadline = time.After(o.KillAfter)
+			}
 		case <-kill:
 			deadline = time.After(o.KillAfter)
 		case <-deadline:
