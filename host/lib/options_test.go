@@ -237,3 +237,11 @@ func FuzzOptionsFromEnv(f *testing.F) {
 		}
 	})
 }
+
+func TestCipherSuitesHaveTheirOldNamesToo(t *testing.T) {
+	t.Parallel()
+	var old, current TLSCipherSuites
+	require.NoError(t, json.Unmarshal([]byte(`["TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305", "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305"]`), &old))
+	require.NoError(t, json.Unmarshal([]byte(`["TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256", "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256"]`), &current))
+	assert.Equal(t, current, old)
+}

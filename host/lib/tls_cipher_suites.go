@@ -43,7 +43,14 @@ func (s *TLSCipherSuites) UnmarshalJSON(data []byte) error {
 // UnmarshalText reads the JSON form, as an environment variable holds it.
 func (s *TLSCipherSuites) UnmarshalText(data []byte) error { return s.UnmarshalJSON(data) }
 
+// cipherSuiteID knows the names of IANA and, where they differ, those that crypto/tls had for the same suites before.
 func cipherSuiteID(name string) (uint16, bool) {
+	switch name {
+	case "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305":
+		return tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305, true
+	case "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305":
+		return tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305, true
+	}
 	for _, suite := range knownCipherSuites() {
 		if suite.Name == name {
 			return suite.ID, true
