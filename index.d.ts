@@ -356,7 +356,10 @@ declare module 'k6/x/omnigraph' {
     /** HTTP only. */
     graphs(options?: CallOptions): Result<{ graph: string; uri: string }>;
     asyncGraphs(options?: CallOptions): Promise<Result<{ graph: string; uri: string }>>;
-    /** Exports the graph, as a stream: the callback gets every row in turn; without one the rows are counted. */
+    /**
+     * Exports the graph, as a stream: the callback gets every row in turn; without one the rows are counted. Once a row is
+     * on its way to the callback, a failure is not repeated. If the callback throws, the export ends as canceled.
+     */
     export(options?: ExportOptions, callback?: (row: any) => void): Result;
     asyncExport(options?: ExportOptions, callback?: (row: any) => void): Promise<Result>;
     /** HTTP only. */

@@ -39,8 +39,13 @@ func (inv *invocation) run(carrier transport) {
 	for {
 		inv.attempts++
 		inv.out = carrier.do(inv.operationContext(), &inv.session, &inv.op)
+		if inv.out.Err != nil && inv.operationContext().Err() != nil && inv.ctx.Err() == nil {
+			// Not the answer's fault, whatever the transport makes of it.
+			inv.out.Err = wire.ClassifyFailure(wire.Failure{Kind: wire.KindCanceled, Message: "the callback threw", Sent: true}, inv.op.MayWrite())
+		}
 		inv.addAttempt()
-		if inv.out.Err == nil || inv.ctx.Err() != nil {
+		// Rows that the callback has got can't be taken back, and another attempt would bring them again.
+		if inv.out.Err == nil || inv.ctx.Err() != nil || inv.handedOn {
 			return
 		}
 		delay, again := p.next(inv.attempts, time.Since(inv.begin), inv.out.Err, inv.c.random)

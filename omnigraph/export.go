@@ -45,6 +45,7 @@ func (inv *invocation) stream() *rows {
 	r := &rows{batches: make(chan []string, 2), ctx: ctx, cancel: cancel}
 	inv.opCtx = ctx
 	inv.op.Each = func(row string) error {
+		inv.handedOn = true
 		r.pending = append(r.pending, row)
 		if len(r.pending) < exportBatch {
 			return nil

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -87,4 +88,55 @@ func TestAnExportThatFailsSaysSo(t *testing.T) {
 			assert.Len(t, of(r.taken(), "http_reqs"), 1)
 		})
 	}
+}
+
+// Rows that a callback has got can't be taken back.
+func TestAnExportIsRepeatedOnlyWhileNoRowWasHandedOn(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, call     string
+		first          func(http.ResponseWriter, *http.Request, string)
+		ok             bool
+		rows, attempts int
+	}{
+		{"busy first", `og.export({retry}, () => { n++ })`, answer(503, ``), true, 3, 2},
+		{"busy first, counted", `og.export({retry})`, answer(503, ``), true, 0, 2},
+		{"cut off, counted", `og.export({retry})`, drop("HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{}\n{}\n{\"a"), true, 0, 2},
+		{"cut off within the rows", `og.export({retry}, () => { n++ })`, drop("HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{}\n{}\n{\"a"), false, 2, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var asked atomic.Int32
+			server := newStub(t, func(w http.ResponseWriter, r *http.Request, body string) {
+				if asked.Add(1) == 1 {
+					c.first(w, r, body)
+					return
+				}
+				answer(200, exportOf(3))(w, r, body)
+			})
+			r := newRuntime(t)
+			r.js(fmt.Sprintf(`const og = connect(%q, {graph: "council"}); let n = 0; const retry = {maxAttempts: 3, baseDelay: 0}`, server.URL))
+			r.enter()
+			res := r.export(r.js(c.call))
+			assert.Equal(t, c.ok, res["ok"], res["error"])
+			assert.EqualValues(t, c.attempts, res["attempts"])
+			assert.EqualValues(t, c.rows, r.js(`n`).ToInteger())
+			if c.ok {
+				assert.EqualValues(t, 3, res["rowCount"])
+			}
+		})
+	}
+}
+
+func TestAnExportThatItsCallbackEndsIsCanceled(t *testing.T) {
+	t.Parallel()
+	server := newStub(t, answer(200, exportOf(20_000)))
+	r := newRuntime(t)
+	r.js(fmt.Sprintf(`const og = connect(%q, {graph: "council", retry: {maxAttempts: 3, baseDelay: 0}})`, server.URL))
+	r.enter()
+	assert.Contains(t, r.throws(`og.export({}, () => { throw new Error("enough") })`), "enough")
+	samples := r.taken()
+	assert.Len(t, of(samples, "omnigraph_errors", "error_kind", "canceled"), 1)
+	assert.Len(t, of(samples, "omnigraph_errors"), 1)
+	assert.Len(t, server.asked(), 1)
 }

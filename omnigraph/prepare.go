@@ -35,6 +35,8 @@ type invocation struct {
 	// onRow gets an export's rows, or is nil; opCtx ends the operation before the iteration does, or is nil.
 	onRow sobek.Callable
 	opCtx context.Context //nolint:containedctx // an invocation is one call, and lives no longer
+	// handedOn says that rows of an export are on their way to the callback.
+	handedOn bool
 	// problem is a failure that is known before anything is sent.
 	problem *wire.Error
 
