@@ -311,6 +311,11 @@ func (g *group) notes() []string {
 	if len(g.pairNames()) > 0 {
 		out = append(out, "Operations/s: both variants take turns, so their rates are alike and add up; they say nothing about what either could do alone.")
 	}
+	for _, l := range g.levels {
+		if g.idle[l] > mostlyIdle && l.rate == 0 {
+			out = append(out, idleNote(l, g.idle[l]))
+		}
+	}
 	for _, note := range order {
 		out = append(out, fmt.Sprintf("%s: %s.", strings.Join(where[note], ", "), note))
 	}

@@ -59,6 +59,26 @@ func TestWhatMoreWritersBringIsSaidWithItsInterval(t *testing.T) {
 	}
 }
 
+func TestARateThatPausesSetHasNoInterval(t *testing.T) {
+	now := time.Unix(0, 0)
+	rec := withExtraAt(t, func() time.Time { return now }, nil, func(rec *recorder.Recorder) {
+		c := rec.Cell(recorder.CellKey{Scenario: "watch", Transport: "http", Op: "query", Query: "watched", Workers: 1, Phase: "measure"})
+		for range 40 {
+			now = now.Add(time.Second)
+			c.Record(5*time.Millisecond, recorder.OK)
+		}
+	})
+	text := inTerminal(t, Build(rec))
+	assert.Contains(t, text, "Operations/s at 1 worker are the script's own: its workers paused for 99.5 % of the time.")
+	for _, g := range groupsOf(rec) {
+		if g.query == "watched" {
+			e := g.throughput(g.levels[0], g.cells[g.levels[0]][0])
+			assert.NotNil(t, e.Value)
+			assert.Nil(t, e.CI)
+		}
+	}
+}
+
 func TestThroughputIntervalHoldsTheTruth(t *testing.T) {
 	// One worker whose operations take 100 ms on average does 10 a second.
 	held := 0

@@ -17,6 +17,10 @@ func (g *group) throughput(l level, c *recorder.CellRecord) analysis.Estimate {
 	if c.OpsPerS == nil || l.rate != 0 {
 		return e
 	}
+	if g.idle[l] > mostlyIdle {
+		e.Note = idleNote(l, g.idle[l])
+		return e
+	}
 	var sum, variance float64
 	for _, other := range g.cells[l] {
 		s, err := other.Sample()
@@ -37,6 +41,13 @@ func (g *group) throughput(l level, c *recorder.CellRecord) analysis.Estimate {
 	relative := math.Min(math.Sqrt(variance)/sum, 0.99)
 	e.CI = &analysis.Interval{*c.OpsPerS / (1 + relative), *c.OpsPerS / (1 - relative)}
 	return e
+}
+
+// mostlyIdle is the share of the workers' time from which on their pauses, and not the operations, set the rate.
+const mostlyIdle = 0.5
+
+func idleNote(l level, share float64) string {
+	return fmt.Sprintf("Operations/s%s are the script's own: its workers paused for %s of the time.", l.at(), percent(share))
 }
 
 // bounds are an estimate's interval, or the value itself where it has none.
