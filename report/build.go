@@ -331,7 +331,7 @@ func maintenanceSection(rec *recorder.Record) []Section {
 		c := &cells[i]
 		if c.Measured() && c.Maintenance() {
 			t.Rows = append(t.Rows, []string{
-				fmt.Sprintf("%s (%s)", c.Op, c.Scenario), fmt.Sprintf("%.0f", c.StartS), msOr(c.P50), samples(c),
+				fmt.Sprintf("%s (%s)", c.Op, c.Scenario), fmt.Sprintf("%.0f", c.StartS), msOr(c.P50), samples(c) + failureKinds(c),
 			})
 		}
 	}
@@ -353,15 +353,16 @@ func scheduleSection(rec *recorder.Record) []Section {
 	}
 	closed := false
 	for _, sc := range rec.Scenarios {
+		loaded := loads(rec, sc.Name)
 		if sc.Model == "closed" && sc.Started == nil && sc.Dropped == nil {
-			closed = true
+			closed = closed || loaded
 			continue
 		}
 		onTime := none
 		if sc.OnTimeShare != nil {
 			onTime = percent(*sc.OnTimeShare)
 		}
-		closed = closed || sc.Model == "closed"
+		closed = closed || sc.Model == "closed" && loaded
 		t.Rows = append(t.Rows, []string{sc.Name, sc.Model, knownCount(sc.Started), knownCount(sc.Dropped), onTime})
 	}
 	if len(t.Rows) == 0 && !closed {
@@ -380,6 +381,21 @@ func scheduleSection(rec *recorder.Record) []Section {
 			"so a slow server is asked less often. Compare variants with it; don't read it as latency under a given rate.")
 	}
 	return []Section{s}
+}
+
+// failureKinds says what a maintenance step's failures were: the errors' section is of the load.
+func failureKinds(c *recorder.CellRecord) string {
+	if c.Failed == 0 {
+		return ""
+	}
+	return " (" + recorder.ErrorWords(c.Errors) + ")"
+}
+
+// loads tells whether a scenario made operations of users, and not only maintenance.
+func loads(rec *recorder.Record, scenario string) bool {
+	return slices.ContainsFunc(rec.Cells, func(c recorder.CellRecord) bool {
+		return c.Scenario == scenario && c.Measured() && !c.Maintenance()
+	})
 }
 
 // manyRows is from where on a terminal gets a sentence instead of a table that only serves to look something up.

@@ -414,3 +414,22 @@ func TestNumbers(t *testing.T) {
 }
 
 func ptr[T any](v T) *T { return &v }
+
+func TestMaintenanceBesideAnOpenLoadIsNoClosedModel(t *testing.T) {
+	rec := recorder.New(recorder.Config{})
+	load := rec.Cell(recorder.CellKey{Scenario: "soak", Transport: "http", Op: "query", Query: "q", Rate: 10, Phase: "measure"})
+	for range 30 {
+		load.Record(time.Millisecond, recorder.OK)
+	}
+	job := rec.Cell(recorder.CellKey{Scenario: "maintenance", Transport: "cli", Op: "optimize", Phase: "measure"})
+	job.Record(time.Second, recorder.OK)
+	job.Record(time.Second, recorder.Failed("cli_exit"))
+	started, dropped := int64(30), int64(0)
+	rec.SetScenario(recorder.Scenario{Name: "soak", Executor: "constant-arrival-rate", Started: &started, Dropped: &dropped})
+	rec.SetScenario(recorder.Scenario{Name: "maintenance", Executor: "constant-vus"})
+	got, err := rec.Finish()
+	require.NoError(t, err)
+	text := inTerminal(t, Build(got))
+	assert.Contains(t, text, "1 + 1 failed (1 cli_exit)")
+	assert.NotContains(t, text, "Closed model")
+}
