@@ -33,7 +33,7 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		"1.x":                  "invalid number at line 1 column 3",
 		"1e999":                "number out of range at line 1 column 5",
 		`"\q"`:                 "invalid escape at line 1 column 3",
-		`"\ud800"`:             "unexpected end of hex escape at line 1 column 7",
+		`"\ud800"`:             "unexpected end of hex escape at line 1 column 8",
 		`"\udc00"`:             "lone leading surrogate in hex escape at line 1 column 7",
 		"\"a\nb\"":             `control character (\u0000-\u001F) found while parsing a string at line 2 column 0`,
 		"{\n \"a\": [1,\n x]}": "expected value at line 3 column 2",
@@ -46,7 +46,7 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 func TestNumbersAreWrittenAsTheServerWritesThem(t *testing.T) {
 	t.Parallel()
 	for f, want := range map[float64]string{
-		0: "0.0", 87: "87.0", -2.5: "-2.5", 2.71875: "2.71875", 1e15: "1000000000000000.0", 1e16: "1e16", 1e21: "1e21", 1.5e300: "1.5e300",
+		0: "0.0", 87: "87.0", -2.5: "-2.5", 2.71875: "2.71875", 1e15: "1000000000000000.0", 1e16: "1e+16", 1e21: "1e+21", 1.5e300: "1.5e+300",
 		1e-5: "0.00001", 1e-7: "1e-7", 2.5e-10: "2.5e-10", math.Inf(1): `"Infinity"`, math.Inf(-1): `"-Infinity"`,
 	} {
 		require.Equal(t, want, string(jsondoc.AppendFloat(nil, f, 64)))

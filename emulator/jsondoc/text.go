@@ -66,25 +66,19 @@ func AppendFloat(dst []byte, f float64, bits int) []byte {
 	return append(dst, '.', '0')
 }
 
-// trimExponent rewrites Go's e+21 and e-07 as e21 and e-7.
+// trimExponent rewrites Go's e-07 as e-7.
 func trimExponent(dst []byte, start int) []byte {
 	for i := start; i < len(dst); i++ {
 		if dst[i] != 'e' {
 			continue
 		}
 		j := i + 1
-		sign := dst[j]
-		j++
+		j++ // the sign stays
+		from := j
 		for j < len(dst)-1 && dst[j] == '0' {
 			j++
 		}
-		rest := dst[j:]
-		if sign == '-' {
-			dst = append(dst[:i+1], append([]byte{'-'}, rest...)...)
-		} else {
-			dst = append(dst[:i+1], rest...)
-		}
-		return dst
+		return append(dst[:from], dst[j:]...)
 	}
 	return dst
 }
