@@ -143,6 +143,15 @@ func (c *call) get(name string) string {
 	return ""
 }
 
+// optional is a flag's value, nil where it is not given.
+func (c *call) optional(name string) *string {
+	if !c.has(name) {
+		return nil
+	}
+	v := c.get(name)
+	return &v
+}
+
 // parse reads a command line.
 func parse(args []string) (*call, error) {
 	c := &call{flags: map[string][]string{}}

@@ -234,11 +234,11 @@ func (inv *invocation) directLoad(ctx context.Context, g *graph.Graph) (any, pri
 		return nil, nil, &report{[]string{"io: " + inner, inner}}
 	}
 	mode := graph.LoadMode(inv.get("--mode"))
-	res, err := g.Load(ctx, string(data), mode, inv.get("--from"), inv.write())
+	res, err := g.Load(ctx, string(data), mode, inv.optional("--from"), inv.write())
 	if err != nil {
 		return nil, nil, err
 	}
-	v := server.LoadJSON(inv.uri, res, mode, inv.get("--from"), inv.get("--as"), inv.generation)
+	v := server.LoadJSON(inv.uri, res, mode, inv.optional("--from"), inv.get("--as"), inv.generation)
 	if inv.generation >= graph.V010 {
 		return v, printLoad, nil
 	}

@@ -396,17 +396,12 @@ func (inv *invocation) servedLoad(ctx context.Context) error {
 	if err != nil {
 		return fileError(err)
 	}
-	var from *string
-	if inv.has("--from") {
-		f := inv.get("--from")
-		from = &f
-	}
 	text, err := inv.do(ctx, http.MethodPost, inv.base()+"/load", struct {
 		Branch string  `json:"branch"`
 		From   *string `json:"from"`
 		Mode   string  `json:"mode"`
 		Data   string  `json:"data"`
-	}{inv.branch(), from, inv.get("--mode"), string(data)}, nil)
+	}{inv.branch(), inv.optional("--from"), inv.get("--mode"), string(data)}, nil)
 	if err != nil {
 		return err
 	}

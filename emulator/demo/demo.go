@@ -48,7 +48,7 @@ func Open(ctx context.Context, opts graph.Options) (map[string]*server.Graph, po
 	}
 	opts.URI = "memory://" + GraphID + ".omni"
 	store := graph.New(s, opts)
-	if _, err := store.Load(ctx, NDJSON(Rows), graph.Overwrite, "", graph.Write{}); err != nil {
+	if _, err := store.Load(ctx, NDJSON(Rows), graph.Overwrite, nil, graph.Write{}); err != nil {
 		return nil, nil, fmt.Errorf("demo rows: %w", err)
 	}
 	f, err := gq.Parse(querySource)

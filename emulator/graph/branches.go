@@ -4,34 +4,50 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"unicode"
 )
 
-// validBranchName reports whether every segment of a name has only the characters that storage takes.
-func validBranchName(name string) (string, bool) {
-	for _, segment := range strings.Split(name, "/") {
-		bad := func(r rune) bool {
-			return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune(".-_", r)
-		}
-		if segment == "" || strings.ContainsFunc(segment, bad) {
-			return segment, false
+// checkBranchName finds what storage has against a branch's name, in its order and words.
+func (g *Graph) checkBranchName(name string) error {
+	invalid := func(what string) error { return internal("storage: Ref is invalid: %s", what) }
+	segments := strings.Split(name, "/")
+	for _, s := range segments {
+		if s == "." || s == ".." {
+			return internal("storage: LanceError(IO): Error parsing Path %[1]q: Encountered illegal character sequence %[2]q whilst parsing path segment %[2]q", g.opts.URI+"/__manifest/tree/"+name, s)
 		}
 	}
-	return "", true
+	switch {
+	case strings.HasPrefix(name, "/") || strings.HasSuffix(name, "/"):
+		return invalid("Branch name cannot start or end with a '/'")
+	case strings.Contains(name, "//"):
+		return invalid("Branch name cannot contain consecutive '/'")
+	case strings.Contains(name, "..") || strings.Contains(name, `\`):
+		return invalid(`Branch name cannot contain '..' or '\'`)
+	case strings.HasSuffix(name, ".lock"):
+		return invalid("Branch name cannot end with '.lock'")
+	}
+	bad := func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !strings.ContainsRune(".-_", r)
+	}
+	for _, s := range segments {
+		if strings.ContainsFunc(s, bad) {
+			return invalid("Branch segment '" + s + "' contains invalid characters. Only alphanumeric, '.', '-', '_' are allowed.")
+		}
+	}
+	return nil
 }
 
-// CreateBranch makes a branch that starts where from is (main if empty). It copies nothing.
+// CreateBranch makes a branch that starts where from is. It copies nothing.
 func (g *Graph) CreateBranch(ctx context.Context, name, from string) error {
-	if from == "" {
-		from = MainBranch
-	}
-	switch name {
-	case "":
-		return badRequest("branch name cannot be empty")
-	case MainBranch:
+	name, from = strings.TrimSpace(name), strings.TrimSpace(from)
+	switch {
+	case name == "" || from == "":
+		return ErrEmptyBranch
+	case name == MainBranch:
 		return badRequest("cannot create branch 'main'")
 	}
-	if segment, ok := validBranchName(name); !ok {
-		return internal("storage: Ref is invalid: Branch segment '%s' contains invalid characters. Only alphanumeric, '.', '-', '_' are allowed.", segment)
+	if err := g.checkBranchName(name); err != nil {
+		return err
 	}
 	if err := g.lock(ctx); err != nil {
 		return err
@@ -65,6 +81,7 @@ func (g *Graph) fork(name, from string) error {
 
 // DeleteBranch removes a branch from which no other one was made.
 func (g *Graph) DeleteBranch(ctx context.Context, name string) error {
+	name = strings.TrimSpace(name)
 	if name == MainBranch {
 		return badRequest("cannot delete branch 'main'")
 	}
@@ -110,7 +127,11 @@ const (
 
 // MergeBranch brings the commits of source into the target of w.
 func (g *Graph) MergeBranch(ctx context.Context, source string, w Write) (MergeOutcome, error) {
-	if source == w.branchName() {
+	source, w.Branch = strings.TrimSpace(source), strings.TrimSpace(w.branchName())
+	if source == "" || w.Branch == "" {
+		return "", ErrEmptyBranch
+	}
+	if source == w.Branch {
 		return "", badRequest("branch_merge requires distinct source and target branches")
 	}
 	g.writers.Add(1)
@@ -123,7 +144,7 @@ func (g *Graph) MergeBranch(ctx context.Context, source string, w Write) (MergeO
 	if err != nil {
 		return "", err
 	}
-	dst, err := g.branch(w.branchName())
+	dst, err := g.branch(w.Branch)
 	if err != nil {
 		return "", err
 	}
@@ -131,7 +152,7 @@ func (g *Graph) MergeBranch(ctx context.Context, source string, w Write) (MergeO
 	if base == nil || base.state == nil {
 		return "", internal("merge base of '%s' and '%s' was cleaned up", source, dst.name)
 	}
-	if base == src.head || sameTables(base.state, src.head.state) {
+	if base == src.head {
 		return UpToDate, nil
 	}
 	if w.Hold != nil {
@@ -150,8 +171,6 @@ func (g *Graph) MergeBranch(ctx context.Context, source string, w Write) (MergeO
 	_, err = g.commit(dst, c, w.Actor, src.head.ID)
 	return Merged, err
 }
-
-func sameTables(a, b *state) bool { return slices.Equal(a.tables, b.tables) }
 
 // commonAncestor is the latest commit from which both descend.
 func (g *Graph) commonAncestor(a, b *Commit) *Commit {
@@ -209,7 +228,11 @@ func (g *Graph) mergeChange(base, src, dst *state) (*change, error) {
 		conflicts = append(conflicts, g.mergeTable(i, base.tables[i], src.tables[i], dst.tables[i], c)...)
 	}
 	if len(conflicts) == 0 {
-		conflicts = g.orphans(c, dst)
+		merged, err := g.apply(dst, c, MainBranch)
+		if err != nil {
+			return nil, err
+		}
+		conflicts = g.violations(c, merged)
 	}
 	if len(conflicts) == 0 {
 		return c, nil
@@ -222,7 +245,11 @@ func (g *Graph) mergeChange(base, src, dst *state) (*change, error) {
 func describeConflicts(list []MergeConflict) string {
 	var parts []string
 	for _, m := range list {
-		parts = append(parts, m.TableKey+":"+m.RowID+" ("+m.Kind+")")
+		where := m.TableKey
+		if m.RowID != nil {
+			where += ":" + *m.RowID
+		}
+		parts = append(parts, where+" ("+m.Kind+")")
 	}
 	return strings.Join(parts, ", ")
 }
@@ -237,7 +264,7 @@ func one(t *table, id string) *row {
 func (g *Graph) mergeTable(i int, base, src, dst *table, c *change) []MergeConflict {
 	var conflicts []MergeConflict
 	report := func(id, kind, message string) {
-		conflicts = append(conflicts, MergeConflict{TableKey: g.specs[i].key, RowID: id, Kind: kind, Message: message})
+		conflicts = append(conflicts, MergeConflict{TableKey: g.specs[i].key, RowID: &id, Kind: kind, Message: message})
 	}
 	replace := func(old, with *row) {
 		if old != nil {
@@ -278,39 +305,6 @@ func (g *Graph) mergeTable(i int, base, src, dst *table, c *change) []MergeConfl
 		}
 		return true
 	})
-	slices.SortFunc(conflicts, func(a, b MergeConflict) int { return strings.Compare(a.RowID, b.RowID) })
-	return conflicts
-}
-
-// orphans finds edges that the merge would bring in without their nodes.
-func (g *Graph) orphans(c *change, dst *state) []MergeConflict {
-	var conflicts []MergeConflict
-	present := func(node int, id string) bool {
-		tc := c.tables[node]
-		if tc != nil && slices.ContainsFunc(tc.insert, func(r newRow) bool { return r.id == id }) {
-			return true
-		}
-		r := one(dst.tables[node], id)
-		return r != nil && (tc == nil || !slices.Contains(tc.remove, r.seq))
-	}
-	for i := range g.specs {
-		spec := &g.specs[i]
-		tc := c.tables[i]
-		if spec.edge == nil || tc == nil {
-			continue
-		}
-		for _, r := range tc.insert {
-			from, to := r.vals[len(r.vals)-2].text, r.vals[len(r.vals)-1].text
-			message := ""
-			if !present(spec.from, from) {
-				message = "src '" + from + "' not found in " + spec.edge.From
-			} else if !present(spec.to, to) {
-				message = "dst '" + to + "' not found in " + spec.edge.To
-			}
-			if message != "" {
-				conflicts = append(conflicts, MergeConflict{TableKey: spec.key, RowID: r.id, Kind: "orphan_edge", Message: message})
-			}
-		}
-	}
+	slices.SortFunc(conflicts, func(a, b MergeConflict) int { return strings.Compare(*a.RowID, *b.RowID) })
 	return conflicts
 }

@@ -27,8 +27,10 @@ type plan struct {
 	aggregate bool
 	order     []orderKey
 	limit     int64
-	// needs are the parameters that a filter uses: without a value the query fails.
+	// needs are the parameters that a filter or a column uses: without a value the query fails.
 	needs []string
+	// unusable is what is wrong with a constant, which fails the query whatever its rows are.
+	unusable error
 }
 
 type slotInfo struct {
@@ -61,6 +63,8 @@ type condition struct {
 	prop int
 	op   string
 	rhs  operand
+	// bad is what is wrong with the operand: it fails the query once there is a row to compare.
+	bad error
 }
 
 // step is one stage of a match.
@@ -381,14 +385,24 @@ func (c *compiler) pattern(b *gq.Binding) ([]condition, error) {
 			}
 			continue
 		default:
-			v, t, err := literal(e)
+			t, err := literalType(e)
 			if err != nil {
 				return nil, err
 			}
 			if t.List && p.Type.List {
 				return nil, typeError("T3: list equality is not supported for property `%s`; use a scalar value to match list membership", pm.Name)
 			}
-			if err := checkLiteral(p, v, t); err != nil {
+			if p.Type.List && !sameFamily(t, p.Type) {
+				return nil, typeError("T3: property `%s` has type %s but membership match got %s", pm.Name, p.Type, t)
+			}
+			if err := checkLiteral(p, e, t); err != nil {
+				return nil, err
+			}
+			v, err := literal(e)
+			if temporal, ok := e.(gq.Temporal); ok && err != nil {
+				cond.bad, err = castError(temporal.Kind, temporal.Text), nil
+			}
+			if err != nil {
 				return nil, err
 			}
 			cond.rhs = operand{kind: constant, value: v, typ: t}
@@ -398,16 +412,19 @@ func (c *compiler) pattern(b *gq.Binding) ([]condition, error) {
 	return conds, nil
 }
 
-// checkLiteral is the type check of a constant against a property.
-func checkLiteral(p *schema.Property, v Value, t schema.Type) error {
+// checkLiteral is the type check of a constant of type t against a property.
+func checkLiteral(p *schema.Property, e gq.Expr, t schema.Type) error {
 	fits := sameFamily(t, p.Type) && (!t.List || p.Type.List)
-	if t.List && len(v.text) == 2 && p.Type.List {
+	if list, ok := e.(gq.List); ok && len(list.Items) == 0 && p.Type.List {
 		fits = true // an empty list has no element type
 	}
 	if !fits {
 		return typeError("T3: property `%s` has type %s but got %s", p.Name, p.Type, t)
 	}
-	if p.Type.Enum != nil && !p.Type.Allows(v.text) {
+	if p.Type.Enum == nil {
+		return nil
+	}
+	if v, err := literal(e); err == nil && !p.Type.Allows(v.text) {
 		return typeError("T3: property `%s` expects one of [%s], got '%s'", p.Name, p.Type.EnumList(), v.text)
 	}
 	return nil
@@ -420,39 +437,67 @@ func sameFamily(a, b schema.Type) bool {
 
 func assignable(a, b schema.Type) bool { return a.List == b.List && sameFamily(a, b) }
 
-// literal evaluates a constant expression.
-func literal(e gq.Expr) (Value, schema.Type, error) {
+// literalType is a constant expression's type.
+func literalType(e gq.Expr) (schema.Type, error) {
 	switch e := e.(type) {
 	case gq.Literal:
-		v, t := fromLiteral(e.Value)
-		return v, t, nil
+		_, t := fromLiteral(e.Value)
+		return t, nil
 	case gq.Temporal:
-		v, err := parseTemporal(e.Kind, e.Text)
-		return v, schema.Type{Kind: e.Kind}, err
+		return schema.Type{Kind: e.Kind}, nil
 	case gq.List:
-		return listLiteral(e)
+		t := schema.Type{List: true}
+		for i, item := range e.Items {
+			it, err := literalType(item)
+			if err != nil {
+				return t, err
+			}
+			if i > 0 && it.Kind != t.Kind {
+				return t, typeError("list literal elements must share a compatible scalar type")
+			}
+			t.Kind = it.Kind
+		}
+		return t, nil
 	}
-	return Value{}, schema.Type{}, typeError("unsupported expression")
+	return schema.Type{}, typeError("unsupported expression")
 }
 
-func listLiteral(e gq.List) (Value, schema.Type, error) {
-	t := schema.Type{List: true}
-	text := []byte{'['}
-	for i, item := range e.Items {
-		v, it, err := literal(item)
-		if err != nil {
-			return Value{}, t, err
-		}
-		if i > 0 {
-			if it.Kind != t.Kind {
-				return Value{}, t, typeError("list literal elements must share a compatible scalar type")
+// literal evaluates a constant expression whose type has been checked. A text that is no date is an error.
+func literal(e gq.Expr) (Value, error) {
+	switch e := e.(type) {
+	case gq.Literal:
+		v, _ := fromLiteral(e.Value)
+		return v, nil
+	case gq.Temporal:
+		return parseTemporal(e.Kind, e.Text)
+	case gq.List:
+		text := []byte{'['}
+		for i, item := range e.Items {
+			v, err := literal(item)
+			if err != nil {
+				return Value{}, err
 			}
-			text = append(text, ',')
+			if i > 0 {
+				text = append(text, ',')
+			}
+			text = v.appendJSON(text)
 		}
-		t.Kind = it.Kind
-		text = v.appendJSON(text)
+		return Value{kind: kindList, text: string(append(text, ']'))}, nil
 	}
-	return Value{kind: kindList, text: string(append(text, ']'))}, t, nil
+	return Value{}, typeError("unsupported expression")
+}
+
+// constant is the operand of a constant expression. What is wrong with its value waits until all types are checked.
+func (c *compiler) constant(e gq.Expr) (operand, error) {
+	t, err := literalType(e)
+	if err != nil {
+		return operand{}, err
+	}
+	v, err := literal(e)
+	if err != nil && c.plan.unusable == nil {
+		c.plan.unusable = err
+	}
+	return operand{kind: constant, value: v, typ: t}, nil
 }
 
 // order arranges clauses so that each step finds bound what it needs: bindings become scans only when no
@@ -668,8 +713,8 @@ func (c *compiler) filterOperand(e gq.Expr) (operand, string, error) {
 	case gq.Aggregate, gq.Alias:
 		return operand{kind: invalid}, "aggregate", nil
 	}
-	v, t, err := literal(e)
-	return operand{kind: constant, value: v, typ: t}, t.String(), err
+	o, err := c.constant(e)
+	return o, o.typ.String(), err
 }
 
 func (c *compiler) property(e gq.Prop) (operand, error) {
@@ -741,8 +786,8 @@ func (c *compiler) projection(e gq.Expr) (column, string, error) {
 	case gq.Now:
 		return column{}, "", badRequest("parameter '__nanograph_now' not provided")
 	}
-	v, t, err := literal(e)
-	return column{arg: operand{kind: constant, value: v, typ: t}}, "literal", err
+	o, err := c.constant(e)
+	return column{arg: o}, "literal", err
 }
 
 func (c *compiler) aggregate(e gq.Aggregate) (column, string, error) {

@@ -30,6 +30,9 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
+// ErrEmptyBranch answers a request that names a branch and leaves the name empty.
+var ErrEmptyBranch error = &Error{Status: http.StatusBadRequest, Code: "bad_request", Message: "branch name cannot be empty"}
+
 // ManifestConflict names the table on which two writers met.
 type ManifestConflict struct {
 	TableKey string `json:"table_key"`
@@ -61,10 +64,10 @@ type KeyConflict struct {
 
 // MergeConflict is one row that keeps two branches apart.
 type MergeConflict struct {
-	TableKey string `json:"table_key"`
-	RowID    string `json:"row_id"`
-	Kind     string `json:"kind"`
-	Message  string `json:"message"`
+	TableKey string  `json:"table_key"`
+	RowID    *string `json:"row_id"`
+	Kind     string  `json:"kind"`
+	Message  string  `json:"message"`
 }
 
 // Precondition is the head that a conditional write expected and the one that it met.

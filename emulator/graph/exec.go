@@ -27,30 +27,37 @@ type Params = *jsondoc.Value
 
 // Query runs a read against a branch or a snapshot.
 func (g *Graph) Query(ctx context.Context, q *gq.Query, params Params, t Target) (*Result, error) {
-	if q.Mutation() {
-		return nil, typeError("mutation query cannot be typechecked with read-query API")
+	// In the server's order: of several mistakes it names the first one by it.
+	vals, err := bindParams(q, params)
+	if err != nil {
+		return nil, err
 	}
 	c, err := g.resolve(t)
 	if err != nil {
 		return nil, err
 	}
+	if q.Mutation() {
+		return nil, typeError("mutation query cannot be typechecked with read-query API")
+	}
 	p, err := g.plan(q)
 	if err != nil {
 		return nil, err
 	}
-	vals, err := bindParams(q, params)
+	unusable, err := vals.resolve(p.needs, q)
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range p.needs {
-		if _, ok := vals.get(name); !ok {
-			return nil, badRequest("parameter '%s' not provided", name)
-		}
+	if unusable == nil {
+		unusable = p.unusable
 	}
 	run := execution{ctx: ctx, plan: p, state: c.state, params: vals, bound: make([]*row, len(p.slots))}
 	res := &Result{QueryName: q.Name, Columns: p.names, Commit: c}
 	if err := run.rows(res); err != nil {
 		return nil, err
+	}
+	if unusable != nil {
+		// Found out only now: what is wrong with a pattern comes first.
+		return nil, unusable
 	}
 	res.Cost = run.cost(g)
 	return res, nil
@@ -71,6 +78,28 @@ func (p paramValues) get(name string) (Value, bool) {
 		}
 	}
 	return Value{}, false
+}
+
+// resolve checks the parameters that filters and columns use, and makes dates of the texts that stand for them;
+// unusable is what is wrong with the first that is none.
+func (p paramValues) resolve(names []string, q *gq.Query) (unusable, err error) {
+	for _, name := range names {
+		i := slices.IndexFunc(p, func(v paramValue) bool { return v.name == name })
+		if i < 0 {
+			return nil, badRequest("parameter '%s' not provided", name)
+		}
+		decl := q.Param(name)
+		if decl == nil {
+			continue
+		}
+		switch v, err := temporalParam(decl.Type, p[i].value); {
+		case err == nil:
+			p[i].value = v
+		case unusable == nil:
+			unusable = err
+		}
+	}
+	return unusable, nil
 }
 
 // bindParams converts what the request sends for declared parameters. An optional one that is missing is null.
@@ -164,36 +193,33 @@ func (x *execution) value(o *operand) Value {
 	return Value{}
 }
 
-// resolveConds replaces parameters by values and drops what the request left out; an impossible temporal text
-// is an error.
-func (x *execution) resolveConds(s *step, specs []schema.Property) ([]condition, int, error) {
-	conds := s.conds
+// resolveConds replaces parameters by values and drops what the request left out.
+func (x *execution) resolveConds(s *step, specs []schema.Property) ([]condition, int) {
 	key := -1
 	for i := range s.conds {
 		c := &s.conds[i]
-		if c.rhs.kind != parameter {
-			if i == s.key && s.kind == scan {
-				key = i
-			}
-			continue
+		if c.rhs.kind == parameter {
+			return x.resolveSlow(s, specs)
 		}
-		return x.resolveSlow(s, specs)
+		if i == s.key && s.kind == scan {
+			key = i
+		}
 	}
-	return conds, key, nil
+	return s.conds, key
 }
 
-func (x *execution) resolveSlow(s *step, props []schema.Property) ([]condition, int, error) {
+func (x *execution) resolveSlow(s *step, props []schema.Property) ([]condition, int) {
 	conds := make([]condition, 0, len(s.conds))
 	key := -1
 	for i, c := range s.conds {
 		if c.rhs.kind == parameter {
-			v, ok := x.params.get(c.rhs.param)
+			sent, ok := x.params.get(c.rhs.param)
 			if !ok {
 				continue
 			}
-			v, err := temporalParam(props[c.prop].Type, v)
+			v, err := temporalParam(props[c.prop].Type, sent)
 			if err != nil {
-				return nil, -1, err
+				c.bad = castError(props[c.prop].Type.Kind, sent.text)
 			}
 			c.rhs = operand{kind: constant, value: v}
 		}
@@ -202,7 +228,7 @@ func (x *execution) resolveSlow(s *step, props []schema.Property) ([]condition, 
 		}
 		conds = append(conds, c)
 	}
-	return conds, key, nil
+	return conds, key
 }
 
 // temporalParam parses a Date or DateTime parameter, which travels as text, where it meets its property.
@@ -213,9 +239,26 @@ func temporalParam(t schema.Type, v Value) (Value, error) {
 	return parseTemporal(t.Kind, v.text)
 }
 
-func matches(r *row, conds []condition) bool {
+// castError is what the server makes of a text that is no date in an inline pattern: there it goes to storage as it is.
+func castError(kind schema.Kind, text string) error {
+	return internal("storage: Query Execution error: Error applying filter expression to batch: Arrow error: Cast error: Cannot cast string '%s' to value of %s type", text, columnType(kind))
+}
+
+// columnType is how storage calls a date's type.
+func columnType(kind schema.Kind) string {
+	if kind == schema.DateTime {
+		return "Date64"
+	}
+	return "Date32"
+}
+
+func (x *execution) matches(r *row, conds []condition) bool {
 	for i := range conds {
-		if c := &conds[i]; !holds(r.vals[c.prop], c.op, c.rhs.value) {
+		c := &conds[i]
+		if c.bad != nil {
+			return x.fail(c.bad)
+		}
+		if !holds(r.vals[c.prop], c.op, c.rhs.value) {
 			return false
 		}
 	}
@@ -232,18 +275,15 @@ func (x *execution) run(steps []step, emit func() bool) bool {
 	case scan:
 		return x.scan(s, rest, emit)
 	case restrict:
-		conds, _, err := x.resolveConds(s, x.props(s.slot))
-		if err != nil {
-			return x.fail(err)
+		conds, _ := x.resolveConds(s, x.props(s.slot))
+		if !x.matches(x.bound[s.slot], conds) {
+			return x.err == nil
 		}
-		return !matches(x.bound[s.slot], conds) || x.run(rest, emit)
+		return x.run(rest, emit)
 	case expand, check:
 		return x.expand(s, rest, emit)
 	case filter:
-		l, r, err := x.filterValues(s)
-		if err != nil {
-			return x.fail(err)
-		}
+		l, r := x.filterValues(s)
 		return !holds(l, s.op, r) || x.run(rest, emit)
 	case negate:
 		found := false
@@ -264,15 +304,9 @@ func (x *execution) fail(err error) bool {
 	return false
 }
 
-func (x *execution) filterValues(s *step) (l, r Value, err error) {
+func (x *execution) filterValues(s *step) (l, r Value) {
 	l, r = x.value(&s.left), x.value(&s.right)
-	if s.left.kind == parameter {
-		l, err = temporalParam(s.right.typ, l)
-	}
-	if err == nil && s.right.kind == parameter {
-		r, err = temporalParam(s.left.typ, r)
-	}
-	return truncated(l, s.right), truncated(r, s.left), err
+	return truncated(l, s.right), truncated(r, s.left)
 }
 
 // truncated fits a number to the integer property with which a filter compares it: the server casts the number,
@@ -287,17 +321,14 @@ func truncated(v Value, other operand) Value {
 func (x *execution) props(slot int) []schema.Property { return x.plan.props[slot] }
 
 func (x *execution) scan(s *step, rest []step, emit func() bool) bool {
-	conds, key, err := x.resolveConds(s, x.props(s.slot))
-	if err != nil {
-		return x.fail(err)
-	}
+	conds, key := x.resolveConds(s, x.props(s.slot))
 	t := x.state.tables[s.table]
 	visit := func(r *row) bool {
 		if !x.look() {
 			return false
 		}
-		if !matches(r, conds) {
-			return true
+		if !x.matches(r, conds) {
+			return x.err == nil
 		}
 		x.bound[s.slot] = r
 		return x.run(rest, emit)
@@ -320,10 +351,7 @@ func (x *execution) scan(s *step, rest []step, emit func() bool) bool {
 // expand walks an edge from a bound node. Each node is reached once, at its shortest distance, and never the
 // start itself.
 func (x *execution) expand(s *step, rest []step, emit func() bool) bool {
-	conds, _, err := x.resolveConds(s, x.props(s.slot))
-	if err != nil {
-		return x.fail(err)
-	}
+	conds, _ := x.resolveConds(s, x.props(s.slot))
 	start := x.bound[s.from]
 	edges := x.state.tables[s.table]
 	nodes := x.state.tables[x.plan.slots[s.slot].table]
@@ -372,7 +400,10 @@ func (x *execution) reach(s *step, nodes *table, id string, conds []condition, r
 		return x.bound[s.slot].id != id || x.run(rest, emit)
 	}
 	for _, r := range nodes.find(id) {
-		if !matches(r, conds) {
+		if !x.matches(r, conds) {
+			if x.err != nil {
+				return false
+			}
 			continue
 		}
 		x.bound[s.slot] = r

@@ -3,6 +3,7 @@ package graph
 import (
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -78,16 +79,22 @@ func (s *tableSpec) appendRecord(dst []byte, r *row) []byte {
 	return append(dst, '}', '}', '\n')
 }
 
-// appendExport appends a value as an export writes it: date and time without a zone and without empty fractions.
+// appendExport appends a value as an export writes it: a date as its number of days since 1970, date and time without
+// a zone and without empty fractions.
 func (v Value) appendExport(dst []byte) []byte {
-	if v.kind != kindDateTime {
+	switch v.kind {
+	case kindDate:
+		return strconv.AppendInt(dst, v.int(), 10)
+	case kindDateTime:
+	default:
 		return v.appendJSON(dst)
 	}
-	layout := "2006-01-02T15:04:05"
+	layout := "T15:04:05"
 	if v.int()%1000 != 0 {
 		layout += ".000"
 	}
-	dst = append(dst, '"')
-	dst = time.UnixMilli(v.int()).UTC().AppendFormat(dst, layout)
+	t := time.UnixMilli(v.int()).UTC()
+	dst = appendDate(append(dst, '"'), t)
+	dst = t.AppendFormat(dst, layout)
 	return append(dst, '"')
 }

@@ -80,7 +80,7 @@ func FuzzLoad(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data string) {
 		g := seeded(t, graph.Options{})
 		for _, mode := range graph.LoadModes {
-			if _, err := g.Load(t.Context(), data, mode, "", graph.Write{}); err != nil {
+			if _, err := g.Load(t.Context(), data, mode, nil, graph.Write{}); err != nil {
 				needWords(t, err)
 			}
 		}
@@ -103,7 +103,7 @@ func FuzzLog(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	if _, err := g.Load(f.Context(), everyKind, graph.Merge, "", graph.Write{}); err != nil {
+	if _, err := g.Load(f.Context(), everyKind, graph.Merge, nil, graph.Write{}); err != nil {
 		f.Fatal(err)
 	}
 	if err := g.Close(); err != nil {

@@ -8,6 +8,7 @@ import (
 	"hash/fnv"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -249,6 +250,7 @@ const refreshEvery = time.Millisecond
 func (g *Graph) branch(name string) (*branch, error) {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
+	name = strings.TrimSpace(name)
 	b := g.branches[name]
 	if b == nil {
 		return nil, g.noBranch(name)
@@ -259,7 +261,7 @@ func (g *Graph) branch(name string) (*branch, error) {
 // noBranch is how a read or write of a branch that is not there fails: as a storage error in 0.8.
 func (g *Graph) noBranch(name string) error {
 	if name == "" {
-		return badRequest("branch name cannot be empty")
+		return ErrEmptyBranch
 	}
 	if g.opts.Generation >= V010 {
 		return notFound("branch '%s' not found", name)
@@ -451,6 +453,14 @@ func (g *Graph) apply(st *state, c *change, branchName string) (*state, error) {
 			return nil, fmt.Errorf("commit %s, which a fast-forward adopts, has no state", c.adopt)
 		}
 		next.tables = slices.Clone(source.state.tables)
+		for i, t := range next.tables {
+			// What another branch wrote becomes the target's own; what main wrote stays main's.
+			if own := ownBranch(branchName); t != st.tables[i] && t.branch != "" && t.branch != own {
+				adopted := *t
+				adopted.branch = own
+				next.tables[i] = &adopted
+			}
+		}
 		return next, nil
 	}
 	owner := persist.NewOwner()
@@ -480,15 +490,20 @@ func (g *Graph) apply(st *state, c *change, branchName string) (*state, error) {
 	return next, nil
 }
 
+// ownBranch is the branch that a table written on a branch names as its own; on main it names none.
+func ownBranch(name string) string {
+	if name == MainBranch {
+		return ""
+	}
+	return name
+}
+
 func (g *Graph) finish(next *state, i int, e *tableEdit, branchName string) {
 	if !e.dirty {
 		return
 	}
 	e.version++
-	e.branch = ""
-	if branchName != MainBranch {
-		e.branch = branchName
-	}
+	e.branch = ownBranch(branchName)
 	next.tables[i] = e.table
 }
 

@@ -92,7 +92,7 @@ func mutate(t testing.TB, g *graph.Graph, statements string, w graph.Write) *gra
 func seeded(t testing.TB, opts graph.Options) *graph.Graph {
 	t.Helper()
 	g := council(t, opts)
-	_, err := g.Load(t.Context(), everyKind, graph.Overwrite, "", graph.Write{})
+	_, err := g.Load(t.Context(), everyKind, graph.Overwrite, nil, graph.Write{})
 	require.NoError(t, err)
 	return g
 }
@@ -242,7 +242,7 @@ func TestConcurrentUpdatesConflict(t *testing.T) {
 func TestNewerGenerations(t *testing.T) {
 	t.Parallel()
 	g := seeded(t, graph.Options{Generation: graph.V010})
-	_, err := g.Load(t.Context(), strings.SplitN(everyKind, "\n", 2)[0], graph.Append, "", graph.Write{})
+	_, err := g.Load(t.Context(), strings.SplitN(everyKind, "\n", 2)[0], graph.Append, nil, graph.Write{})
 	var e *graph.Error
 	require.ErrorAs(t, err, &e)
 	require.Equal(t, &graph.KeyConflict{EntityKind: "node", TypeName: "Project", EntityID: "pa"}, e.Key)
@@ -280,7 +280,7 @@ func TestMergesFindEveryKindOfConflict(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := seeded(t, graph.Options{})
-			require.NoError(t, g.CreateBranch(t.Context(), "side", ""))
+			require.NoError(t, g.CreateBranch(t.Context(), "side", graph.MainBranch))
 			mutate(t, g, tt.source, graph.Write{Branch: "side"})
 			mutate(t, g, tt.target, graph.Write{})
 			outcome, err := g.MergeBranch(t.Context(), "side", graph.Write{})
@@ -300,7 +300,7 @@ func TestMergesFindEveryKindOfConflict(t *testing.T) {
 func TestAMergeThatWasMergedIsUpToDate(t *testing.T) {
 	t.Parallel()
 	g := seeded(t, graph.Options{})
-	require.NoError(t, g.CreateBranch(t.Context(), "side", ""))
+	require.NoError(t, g.CreateBranch(t.Context(), "side", graph.MainBranch))
 	mutate(t, g, `update Memory set { title: "s" } where slug = "m1"`, graph.Write{Branch: "side"})
 	mutate(t, g, `update Memory set { title: "t" } where slug = "m2"`, graph.Write{})
 	for _, want := range []graph.MergeOutcome{graph.Merged, graph.UpToDate} {

@@ -43,18 +43,22 @@ type MutationResult struct {
 // Mutate runs all statements of a query as one commit. The statements see a snapshot taken at the call, as on
 // the real server: what other writers commit in the meantime either conflicts or, for inserts, is not seen.
 func (g *Graph) Mutate(ctx context.Context, q *gq.Query, params Params, w Write) (*MutationResult, error) {
-	if !q.Mutation() {
-		return nil, badRequest("mutation execution called on a read query; use query instead")
+	// In the server's order: of several mistakes it names the first one by it.
+	vals, err := bindParams(q, params)
+	if err != nil {
+		return nil, err
 	}
 	b, err := g.branch(w.branchName())
 	if err != nil {
 		return nil, err
 	}
-	if err := g.checkMutation(q); err != nil {
-		return nil, err
+	if !q.Mutation() {
+		if _, err := g.plan(q); err != nil {
+			return nil, err
+		}
+		return nil, badRequest("mutation execution called on a read query; use query instead")
 	}
-	vals, err := bindParams(q, params)
-	if err != nil {
+	if err := g.checkMutation(q); err != nil {
 		return nil, err
 	}
 	m := g.newMutation(b.head, vals)
@@ -63,7 +67,7 @@ func (g *Graph) Mutate(ctx context.Context, q *gq.Query, params Params, w Write)
 			return nil, err
 		}
 	}
-	res := &MutationResult{Branch: b.name, QueryName: q.Name, Nodes: m.nodes, Edges: m.edges}
+	res := &MutationResult{Branch: w.branchName(), QueryName: q.Name, Nodes: m.nodes, Edges: m.edges}
 	res.Commit, err = g.write(ctx, w, m)
 	return res, err
 }
@@ -349,14 +353,14 @@ func checkAssigned(q *gq.Query, p *schema.Property, e gq.Expr) error {
 		}
 		return nil
 	}
-	v, t, err := literal(e)
+	t, err := literalType(e)
 	if err != nil {
 		return err
 	}
 	if t.List != p.Type.List {
 		return typeError("T3: property `%s` has type %s but got %s", p.Name, p.Type, t)
 	}
-	return checkLiteral(p, v, t)
+	return checkLiteral(p, e, t)
 }
 
 func (g *Graph) checkWhere(q *gq.Query, typ string, props []schema.Property, w gq.Where) error {
@@ -403,8 +407,7 @@ func (m *mutation) operand(e gq.Expr) (Value, error) {
 	case gq.Now:
 		return dateTimeValue(m.g.opts.Now()), nil
 	}
-	v, _, err := literal(e)
-	return v, err
+	return literal(e)
 }
 
 func (m *mutation) insertStatement(s *gq.Insert) error {
@@ -499,19 +502,38 @@ func (m *mutation) insertEdge(i int, s *gq.Insert) error {
 func (m *mutation) addEdge(i int, id string, vals []Value) error {
 	spec := &m.g.specs[i]
 	from, to := vals[len(vals)-2].text, vals[len(vals)-1].text
+	if err := m.endpointsOf(spec, from, to); err != nil {
+		return err
+	}
+	if err := m.cardinality(i, from); err != nil {
+		return err
+	}
+	m.insert(i, id, vals)
+	return nil
+}
+
+// cardinality checks that one more edge may leave a node.
+func (m *mutation) cardinality(i int, from string) error {
+	spec := &m.g.specs[i]
+	limit := spec.edge.MaxOut
+	if limit < 0 {
+		return nil
+	}
+	list, _ := m.edit(i).out.Get(from)
+	if len(list)+1 > limit {
+		return cardViolation(spec, from, len(list)+1)
+	}
+	return nil
+}
+
+// endpointsOf checks that both ends of an edge are there.
+func (m *mutation) endpointsOf(spec *tableSpec, from, to string) error {
 	if len(m.lookup(spec.from, from)) == 0 {
 		return badRequest("src '%s' not found in %s", from, spec.edge.From)
 	}
 	if len(m.lookup(spec.to, to)) == 0 {
 		return badRequest("dst '%s' not found in %s", to, spec.edge.To)
 	}
-	if limit := spec.edge.MaxOut; limit >= 0 {
-		list, _ := m.edit(i).out.Get(from)
-		if len(list)+1 > limit {
-			return badRequest("@card violation on edge %s: source '%s' has %d edges (max %d)", spec.name, from, len(list)+1, limit)
-		}
-	}
-	m.insert(i, id, vals)
 	return nil
 }
 
@@ -530,12 +552,15 @@ func (m *mutation) selected(i int, typ string, w gq.Where) ([]*row, error) {
 		return nil, err
 	}
 	j := schema.PropIndex(props, w.Prop)
+	if t, ok := w.Value.(gq.Temporal); ok {
+		return nil, unfilterable(w, t.Kind, t.Text)
+	}
 	v, err := m.operand(w.Value)
 	if err != nil {
 		return nil, err
 	}
-	if v, err = temporalParam(props[j].Type, v); err != nil {
-		return nil, err
+	if k := props[j].Type.Kind; v.kind == kindString && (k == schema.Date || k == schema.DateTime) {
+		return nil, unfilterable(w, k, v.text)
 	}
 	e := m.edit(i)
 	if n := m.g.specs[i].node; n != nil && n.Key == j && w.Op == "=" && v.kind == kindString {
@@ -549,6 +574,13 @@ func (m *mutation) selected(i int, typ string, w gq.Where) ([]*row, error) {
 		return true
 	})
 	return rows, nil
+}
+
+// unfilterable is the server's failure for a condition on a date: what chooses the rows of an update or a delete goes
+// to storage as text, which does not compare dates with text.
+func unfilterable(w gq.Where, kind schema.Kind, text string) error {
+	return internal("storage: Invalid user input: Error resolving filter expression %[1]s %[2]s '%[3]s': Invalid user input: Received literal Utf8(\"%[3]s\") and could not convert to literal of type '%[4]s'",
+		w.Prop, w.Op, text, columnType(kind))
 }
 
 func (m *mutation) updateStatement(s *gq.Update) error {

@@ -58,7 +58,7 @@ func TestHundredThousandRowsAreQuickAndSmall(t *testing.T) { //nolint:parallelte
 	size := len(data)
 	before := heap()
 	start := time.Now()
-	res, err := g.Load(t.Context(), data, graph.Overwrite, "", graph.Write{})
+	res, err := g.Load(t.Context(), data, graph.Overwrite, nil, graph.Write{})
 	took := time.Since(start)
 	require.NoError(t, err)
 	require.Len(t, res.Tables, 1)

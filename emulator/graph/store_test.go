@@ -162,7 +162,7 @@ func TestAnotherProcessSeesOptimizeAndBranches(t *testing.T) {
 	list, err := cli.Optimize(t.Context(), nil)
 	require.NoError(t, err)
 	require.Contains(t, list, graph.Compacted{Key: "node:Project", Removed: 20, Added: 1})
-	require.NoError(t, cli.CreateBranch(t.Context(), "side", ""))
+	require.NoError(t, cli.CreateBranch(t.Context(), "side", graph.MainBranch))
 
 	require.NoError(t, server.Refresh(t.Context()))
 	require.Equal(t, 1, fragments(t, server, "node:Project"))
@@ -217,7 +217,7 @@ func TestAReopenedStoreIsTheSame(t *testing.T) {
 	t.Parallel()
 	dir := newStore(t)
 	g := open(t, dir)
-	_, err := g.Load(t.Context(), everyKind, graph.Overwrite, "", graph.Write{Actor: "act-load"})
+	_, err := g.Load(t.Context(), everyKind, graph.Overwrite, nil, graph.Write{Actor: "act-load"})
 	require.NoError(t, err)
 	require.NoError(t, g.CreateBranch(t.Context(), "b", "main"))
 	mutate(t, g, `update Memory set { importance: 9 } where slug = "m1"`, graph.Write{Branch: "b"})

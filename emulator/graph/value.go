@@ -63,36 +63,6 @@ func (v Value) clone() Value {
 	return v
 }
 
-// temporal values count days or milliseconds since 1970.
-
-const (
-	dateLayout     = "2006-01-02"
-	dateTimeLayout = "2006-01-02T15:04:05.000Z"
-	msPerDay       = 24 * 60 * 60 * 1000
-)
-
-func dateTimeValue(t time.Time) Value {
-	return Value{kind: kindDateTime, num: uint64(t.UnixMilli())} // #nosec G115 -- bits, not a number
-}
-
-func parseTemporal(kind schema.Kind, text string) (Value, error) {
-	layouts := []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", dateLayout}
-	if kind == schema.Date {
-		layouts = []string{dateLayout}
-	}
-	for _, layout := range layouts {
-		t, err := time.Parse(layout, text)
-		if err != nil {
-			continue
-		}
-		if kind == schema.Date {
-			return Value{kind: kindDate, num: uint64(t.Unix() / (msPerDay / 1000))}, nil // #nosec G115 -- bits
-		}
-		return dateTimeValue(t), nil
-	}
-	return Value{}, badRequest("invalid %s literal '%s'", kind, text)
-}
-
 // appendJSON appends v as the server writes it.
 func (v Value) appendJSON(dst []byte) []byte {
 	switch v.kind {
@@ -110,11 +80,13 @@ func (v Value) appendJSON(dst []byte) []byte {
 		return jsondoc.AppendFloat(dst, v.float(), 64)
 	case kindDate:
 		dst = append(dst, '"')
-		dst = time.Unix(v.int()*(msPerDay/1000), 0).UTC().AppendFormat(dst, dateLayout)
+		dst = appendDate(dst, time.Unix(v.int()*secondsPerDay, 0).UTC())
 		return append(dst, '"')
 	case kindDateTime:
+		t := time.UnixMilli(v.int()).UTC()
 		dst = append(dst, '"')
-		dst = time.UnixMilli(v.int()).UTC().AppendFormat(dst, dateTimeLayout)
+		dst = appendDate(dst, t)
+		dst = t.AppendFormat(dst, "T15:04:05.000Z")
 		return append(dst, '"')
 	case kindList:
 		return append(dst, v.text...)
@@ -321,18 +293,22 @@ func validInteger(text string, kind schema.Kind) bool {
 
 // fromRow converts a loaded record's property; ok is false where the value does not fit the type, which for
 // an optional property means null.
-func fromRow(t schema.Type, v *jsondoc.Value) (_ Value, ok bool, _ error) {
+func fromRow(p *schema.Property, v *jsondoc.Value) (_ Value, ok bool, _ error) {
+	t := p.Type
 	if v == nil || v.Kind == jsondoc.Null {
 		return Value{}, false, nil
 	}
 	if t.List {
 		if v.Kind != jsondoc.Array {
-			return Value{}, false, badRequest("list property '%%s' expects a JSON array, got %s", jsondoc.Append(nil, v))
+			return Value{}, false, badRequest("list property '%s' expects a JSON array, got %s", p.Name, jsondoc.Append(nil, v))
 		}
 		text := []byte{'['}
 		for i := range v.Items {
 			if i > 0 {
 				text = append(text, ',')
+			}
+			if err := listRange(t.Kind, &v.Items[i]); err != nil {
+				return Value{}, false, err
 			}
 			item, ok, err := scalarFromRow(t.Kind, &v.Items[i])
 			if err != nil {
@@ -348,6 +324,22 @@ func fromRow(t schema.Type, v *jsondoc.Value) (_ Value, ok bool, _ error) {
 	return scalarFromRow(t.Kind, v)
 }
 
+// listRange refuses what a list of 32-bit numbers can't hold: only outside lists the server lets numbers wrap around.
+func listRange(kind schema.Kind, v *jsondoc.Value) error {
+	if !v.IsInteger() {
+		return nil
+	}
+	n, err := strconv.ParseInt(v.Text, 10, 64)
+	switch {
+	case err != nil:
+	case kind == schema.I32 && (n > math.MaxInt32 || n < math.MinInt32):
+		return badRequest("list value %s exceeds Int32 range", v.Text)
+	case kind == schema.U32 && n > math.MaxUint32:
+		return badRequest("list value %s exceeds UInt32 range", v.Text)
+	}
+	return nil
+}
+
 func scalarFromRow(kind schema.Kind, v *jsondoc.Value) (Value, bool, error) {
 	switch kind {
 	case schema.String:
@@ -356,11 +348,16 @@ func scalarFromRow(kind schema.Kind, v *jsondoc.Value) (Value, bool, error) {
 		return boolValue(v.Bool), v.Kind == jsondoc.Bool, nil
 	case schema.I32, schema.I64:
 		n, err := strconv.ParseInt(v.Text, 10, 64)
-		fits := kind == schema.I64 || (n <= math.MaxInt32 && n >= math.MinInt32)
-		return intValue(n), v.Kind == jsondoc.Number && err == nil && fits, nil
+		if kind == schema.I32 {
+			n = int64(int32(n)) // #nosec G115 -- the server wraps around, too
+		}
+		return intValue(n), v.Kind == jsondoc.Number && err == nil, nil
 	case schema.U32, schema.U64:
 		n, err := strconv.ParseUint(v.Text, 10, 64)
-		return uintValue(n), v.Kind == jsondoc.Number && err == nil && (kind == schema.U64 || n <= math.MaxUint32), nil
+		if kind == schema.U32 {
+			n = uint64(uint32(n)) // #nosec G115 -- as above
+		}
+		return uintValue(n), v.Kind == jsondoc.Number && err == nil, nil
 	case schema.F32, schema.F64:
 		f, err := strconv.ParseFloat(v.Text, 64)
 		if kind == schema.F32 {

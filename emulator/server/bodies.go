@@ -139,16 +139,16 @@ type loadedEntity struct {
 }
 
 type loadHead struct {
-	URI     string   `json:"uri"`
-	Branch  string   `json:"branch"`
-	Base    nullable `json:"base_branch"`
-	Created bool     `json:"branch_created"`
-	Mode    string   `json:"mode"`
+	URI     string  `json:"uri"`
+	Branch  string  `json:"branch"`
+	Base    *string `json:"base_branch"`
+	Created bool    `json:"branch_created"`
+	Mode    string  `json:"mode"`
 }
 
 // LoadJSON is a load's answer.
-func LoadJSON(uri string, res *graph.LoadResult, mode graph.LoadMode, from, actor string, g graph.Generation) any {
-	head := loadHead{uri, res.Branch, nullable(from), res.BranchCreated, string(mode)}
+func LoadJSON(uri string, res *graph.LoadResult, mode graph.LoadMode, from *string, actor string, g graph.Generation) any {
+	head := loadHead{uri, res.Branch, from, res.BranchCreated, string(mode)}
 	if g < graph.V010 {
 		tables := make([]loadedTable, 0, len(res.Tables))
 		for _, t := range res.Tables {

@@ -71,7 +71,8 @@ func faultError(f *faults.Rule) *graph.Error {
 		e.Message = "full_text_index_rebuild_required: node 'Memory' property 'title'"
 	case faults.MergeConflict:
 		e.Message = "merge conflicts: node:Memory:mem-0001 (divergent_update)"
-		e.Merge = []graph.MergeConflict{{TableKey: "node:Memory", RowID: "mem-0001", Kind: "divergent_update", Message: "divergent update for id 'mem-0001'"}}
+		row := "mem-0001"
+		e.Merge = []graph.MergeConflict{{TableKey: "node:Memory", RowID: &row, Kind: "divergent_update", Message: "divergent update for id 'mem-0001'"}}
 	case faults.Precondition:
 		e.Status, e.Code = http.StatusPreconditionFailed, ""
 		e.Message = "precondition failed on branch 'main': expected head 'A' but current is B"

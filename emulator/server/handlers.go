@@ -1,9 +1,12 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/mitodl/xk6-omnigraph/emulator/cluster"
 	"github.com/mitodl/xk6-omnigraph/emulator/gq"
@@ -94,6 +97,18 @@ func branchOf(v values) string {
 	return graph.MainBranch
 }
 
+// hasSnapshot answers a snapshot that there isn't. The server looks for it before it looks at the query.
+func (r *request) hasSnapshot(v values) bool {
+	if v["snapshot"] == nil {
+		return true
+	}
+	_, err := r.graph.Store.Commit(v.text("snapshot"))
+	if err != nil {
+		r.fail(err)
+	}
+	return err == nil
+}
+
 func (r *request) query() {
 	v, _, ok := r.body(queryForm, bodyLimit)
 	if !ok {
@@ -126,7 +141,7 @@ func (r *request) runQuery(v values, source, name string, strict bool) {
 		r.fail(err)
 		return
 	}
-	if !r.allow(r.graph.Policy, policy.Read, t.Branch, "") {
+	if !r.allow(r.graph.Policy, policy.Read, t.Branch, "") || !r.hasSnapshot(v) {
 		return
 	}
 	q, err := r.graph.Store.Parse(source, name)
@@ -224,6 +239,10 @@ func (r *request) runMutation(v values, size int64) {
 }
 
 func (r *request) answerMutation(q *gq.Query, params *jsondoc.Value, branch string) {
+	if strings.TrimSpace(branch) == "" {
+		r.fail(graph.ErrEmptyBranch)
+		return
+	}
 	if err := r.payStart(branch); err != nil {
 		r.fail(err)
 		return
@@ -272,7 +291,7 @@ func (r *request) invoke() {
 		r.fail(err)
 		return
 	}
-	if r.allow(r.graph.Policy, policy.Read, t.Branch, "") {
+	if r.allow(r.graph.Policy, policy.Read, t.Branch, "") && r.hasSnapshot(v) {
 		r.answerQuery(q, v["params"], t)
 	}
 }
@@ -300,6 +319,11 @@ func invocation(text string) (values, error) {
 		return values{}, nil
 	}
 	v, err := decode(text, invokeForm)
+	var shape *shapeError
+	if errors.As(err, &shape) {
+		// This message does not name the field.
+		err = errors.New(shape.message)
+	}
 	if err != nil {
 		return nil, &graph.Error{Status: http.StatusBadRequest, Code: "bad_request", Message: "invalid stored-query invocation body: " + err.Error()}
 	}
@@ -363,7 +387,7 @@ func sortedQueries(m map[string]*cluster.StoredQuery) []*gq.Query {
 
 func (r *request) load() {
 	if v, size, ok := r.body(ingestForm, loadLimit); ok {
-		r.runLoad(v.text("data"), v.text("mode"), branchOf(v), v.text("from"), size)
+		r.runLoad(v.text("data"), v.text("mode"), branchOf(v), v.optional("from"), size)
 	}
 }
 
@@ -373,12 +397,15 @@ func (r *request) ingest() {
 		return
 	}
 	r.successor = "load"
-	r.runLoad(v.text("data"), v.text("mode"), branchOf(v), v.text("from"), size)
+	r.runLoad(v.text("data"), v.text("mode"), branchOf(v), v.optional("from"), size)
 }
 
 func (r *request) loadNDJSON() {
-	q := r.URL.Query()
-	mode := q.Get("mode")
+	p, ok := r.parameters("mode", "branch", "from")
+	if !ok {
+		return
+	}
+	mode := p["mode"]
 	if mode != "" && !slices.Contains(graph.LoadModes, graph.LoadMode(mode)) {
 		plainText(r.w, http.StatusBadRequest, fmt.Sprintf("Failed to deserialize query string: mode: unknown variant `%s`, expected one of `overwrite`, `append`, `merge`", mode))
 		return
@@ -387,14 +414,18 @@ func (r *request) loadNDJSON() {
 	if !ok {
 		return
 	}
-	branch := q.Get("branch")
-	if branch == "" {
+	branch := p["branch"]
+	if strings.TrimSpace(branch) == "" {
 		branch = graph.MainBranch
 	}
-	r.runLoad(text, mode, branch, q.Get("from"), int64(len(text)))
+	var from *string
+	if name, ok := p["from"]; ok {
+		from = &name
+	}
+	r.runLoad(text, mode, branch, from, int64(len(text)))
 }
 
-func (r *request) runLoad(data, mode, branch, from string, size int64) {
+func (r *request) runLoad(data, mode, branch string, from *string, size int64) {
 	if mode == "" {
 		mode = string(graph.Merge)
 	}
@@ -406,6 +437,10 @@ func (r *request) runLoad(data, mode, branch, from string, size int64) {
 		return
 	}
 	defer done()
+	if strings.TrimSpace(branch) == "" {
+		r.fail(graph.NoBranchToLoad(branch, from))
+		return
+	}
 	if err := r.payStart(branch); err != nil {
 		r.fail(err)
 		return
@@ -418,12 +453,53 @@ func (r *request) runLoad(data, mode, branch, from string, size int64) {
 	r.ok(LoadJSON(r.graph.Store.URI(), res, graph.LoadMode(mode), from, r.actor, r.s.opts.Generation))
 }
 
-// branchParam is the branch of a GET, main unless the query string names one.
-func (r *request) branchParam() string {
-	if q := r.URL.Query(); q.Has("branch") {
-		return q.Get("branch")
+// branchParam is the branch of a GET, main unless the query string names one. ok is false where that was answered.
+func (r *request) branchParam() (branch string, ok bool) {
+	p, ok := r.parameters("branch")
+	if branch, has := p["branch"]; has {
+		return branch, ok
 	}
-	return graph.MainBranch
+	return graph.MainBranch, ok
+}
+
+// parameters reads the query string as the server does: names that it does not know mean nothing, one that it knows
+// may stand there once, and what is no escape stands for itself.
+func (r *request) parameters(known ...string) (map[string]string, bool) {
+	p := map[string]string{}
+	for pair := range strings.SplitSeq(r.URL.RawQuery, "&") {
+		name, value, _ := strings.Cut(pair, "=")
+		name = unescaped(name)
+		if !slices.Contains(known, name) {
+			continue
+		}
+		if _, twice := p[name]; twice {
+			plainText(r.w, http.StatusBadRequest, "Failed to deserialize query string: duplicate field `"+name+"`")
+			return nil, false
+		}
+		p[name] = unescaped(value)
+	}
+	return p, true
+}
+
+func unescaped(s string) string {
+	b := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '+':
+			b = append(b, ' ')
+		case s[i] == '%' && i+2 < len(s):
+			c, err := strconv.ParseUint(s[i+1:i+3], 16, 8)
+			if err != nil {
+				b = append(b, '%')
+				continue
+			}
+			b = append(b, byte(c))
+			i += 2
+		default:
+			b = append(b, s[i])
+		}
+	}
+	return strings.ToValidUTF8(string(b), "\uFFFD")
 }
 
 // light pays for an answer that reads no rows.
@@ -443,8 +519,8 @@ func (r *request) light(branch string) bool {
 }
 
 func (r *request) snapshot() {
-	branch := r.branchParam()
-	if !r.allow(r.graph.Policy, policy.Read, branch, "") {
+	branch, ok := r.branchParam()
+	if !ok || !r.allow(r.graph.Policy, policy.Read, branch, "") {
 		return
 	}
 	s, err := r.graph.Store.Snapshot(branch)
@@ -545,6 +621,10 @@ func (r *request) merge() {
 		return
 	}
 	defer done()
+	if into == "" {
+		r.fail(graph.ErrEmptyBranch)
+		return
+	}
 	outcome, err := r.graph.Store.MergeBranch(r.Context(), source, r.write(into))
 	if err != nil {
 		r.fail(err)
@@ -559,8 +639,8 @@ func (r *request) merge() {
 }
 
 func (r *request) commits() {
-	branch := r.branchParam()
-	if !r.allow(r.graph.Policy, policy.Read, branch, "") {
+	branch, ok := r.branchParam()
+	if !ok || !r.allow(r.graph.Policy, policy.Read, branch, "") {
 		return
 	}
 	list, err := r.graph.Store.Commits(branch)

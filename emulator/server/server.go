@@ -231,8 +231,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	case strings.HasPrefix(path, "/admin/") && s.opts.AdminToken != "":
 		r.admin(path)
 	case path == "/graphs":
-		if r.authenticate() {
-			r.plain("graphs", map[string]func(*request){"GET": (*request).list})
+		rt := &route{name: "graphs", methods: map[string]func(*request){"GET": (*request).list}}
+		if r.admitted(rt) {
+			r.dispatch(rt)
 		}
 	case strings.HasPrefix(path, "/graphs/"):
 		r.routed(strings.Split(path[len("/graphs/"):], "/"))
@@ -252,15 +253,8 @@ func (r *request) routed(segments []string) {
 		r.w.WriteHeader(http.StatusNotFound)
 		return
 	}
-	if !r.authenticate() {
-		if r.methodOf(rt) == nil {
-			r.w.Header().Set("Allow", allowed(rt.methods))
-		}
-		r.fail(&graph.Error{Status: http.StatusUnauthorized, Code: "unauthorized", Message: r.refusal()})
+	if !r.admitted(rt) {
 		return
-	}
-	if r.methodOf(rt) == nil {
-		r.w.Header().Set("Allow", allowed(rt.methods))
 	}
 	if r.s.opts.Generation >= graph.V013 && r.Header.Get(apiHeader) != apiVersion {
 		r.fail(&graph.Error{Status: http.StatusBadRequest, Code: "api_contract_mismatch", Message: fmt.Sprintf(
@@ -326,7 +320,20 @@ const (
 	apiVersion = "0.13"
 )
 
-// authenticate finds the actor. For a route outside a graph it answers the refusal itself.
+// admitted finds the actor of a request for a route, or refuses it. The methods that a route has stand in the answer
+// to one that it lacks, whoever asks.
+func (r *request) admitted(rt *route) bool {
+	if r.methodOf(rt) == nil {
+		r.w.Header().Set("Allow", allowed(rt.methods))
+	}
+	if r.authenticate() {
+		return true
+	}
+	r.fail(&graph.Error{Status: http.StatusUnauthorized, Code: "unauthorized", Message: r.refusal()})
+	return false
+}
+
+// authenticate finds the actor.
 func (r *request) authenticate() bool {
 	if r.s.tokens == nil {
 		return true
@@ -334,9 +341,6 @@ func (r *request) authenticate() bool {
 	token, ok := bearer(r.Header.Get("Authorization"))
 	if ok {
 		r.actor, ok = r.s.tokens[sha256.Sum256([]byte(token))]
-	}
-	if !ok && r.URL.Path == "/graphs" {
-		r.fail(&graph.Error{Status: http.StatusUnauthorized, Code: "unauthorized", Message: r.refusal()})
 	}
 	return ok
 }
@@ -363,6 +367,10 @@ func validGraphID(id string) bool {
 }
 
 func (r *request) findGraph(id string) bool {
+	if id == "" {
+		r.fail(&graph.Error{Status: http.StatusBadRequest, Code: "bad_request", Message: "cluster route missing /graphs/{graph_id} prefix"})
+		return false
+	}
 	if !validGraphID(id) {
 		r.fail(&graph.Error{Status: http.StatusBadRequest, Code: "bad_request", Message: fmt.Sprintf(
 			"graph_id '%s' must match ^[a-zA-Z0-9-]{1,64}$ — no underscores (engine reserves them), no path separators, no unicode", id)})
