@@ -216,6 +216,18 @@ func TestKneeIsFoundNearTheTruth(t *testing.T) {
 	assertCovers(t, "knee's interval", shares[1], 0.93, 1)
 }
 
+func TestChangesBetweenTwoRecordsCover(t *testing.T) {
+	for _, n := range []int{200, 400} {
+		shares := simulate(simulatedRuns/2, func(rng *rand.Rand, boot Bootstrap) []bool {
+			sides := Sides{NewSample(logNormals(rng, n, 10, 0.5)), NewSample(logNormals(rng, n, 12, 0.5))}
+			c := CompareCells([]Sides{sides}, 0, 0.03, boot)[0]
+			return []bool{c.P50.CI.Contains(0.2), c.P95.CI.Contains(0.2)}
+		})
+		assertCovers(t, "change of p50", shares[0], 0.93, 0.98)
+		assertCovers(t, "change of p95", shares[1], 0.93, 0.98)
+	}
+}
+
 // comparedRuns makes two runs of six cells with 200 samples each, and an A/A floor measured in the same session.
 func comparedRuns(rng *rand.Rand, change float64, boot Bootstrap) []CellComparison {
 	const cells, n, sigma = 6, 200, 0.2

@@ -172,11 +172,30 @@ func (c *Comparison) compareCells(a, b *recorder.Record) error {
 		cell.P95, cell.P95CI = r.P95.Value, r.P95.CI
 		cell.P, cell.Note = r.P, r.Note
 		cell.Verdict = cellVerdict(r.Verdict)
+		if cell.Verdict == CellNoEffect {
+			cell.Note = c.wouldTell(cell)
+		}
 		if c.Verdict == recorder.Invalid {
 			cell.Verdict = CellNotJudged
 		}
 	}
 	return nil
+}
+
+// wouldTell says how many samples an effect as small as the threshold takes, where the interval is wider than that: its
+// width falls with the root of the samples. It is empty where "no detected effect" means that there is none to speak of.
+func (c *Comparison) wouldTell(cell *ComparedCell) string {
+	threshold := c.Floor + c.Margin
+	if cell.ChangeCI == nil || threshold <= 0 {
+		return ""
+	}
+	half := (cell.ChangeCI[1] - cell.ChangeCI[0]) / 2
+	if half <= threshold {
+		return ""
+	}
+	needed := float64(min(cell.NA, cell.NB)) * (half / threshold) * (half / threshold)
+	digits := math.Pow(10, math.Max(0, math.Floor(math.Log10(needed))-1))
+	return fmt.Sprintf("at this spread a change of %s takes about %s samples a side to show", percent(threshold), count(int64(math.Ceil(needed/digits)*digits)))
 }
 
 func firstError(errs ...error) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mitodl/xk6-omnigraph/analysis"
 	"github.com/mitodl/xk6-omnigraph/recorder"
 )
 
@@ -66,6 +67,15 @@ func TestARecordAgainstItselfSaysNothing(t *testing.T) {
 	assert.Equal(t, len(c.Cells), c.Count(CellNoEffect))
 	assert.NotEmpty(t, c.Cells)
 	assert.Contains(t, c.Document().Meaning, "No detected effect in any of")
+}
+
+func TestCompareSaysHowManySamplesWouldTell(t *testing.T) {
+	c := &Comparison{Floor: 0.01, Margin: 0.03}
+	wide := &ComparedCell{NA: 200, NB: 250, ChangeCI: &analysis.Interval{-0.1, 0.1}}
+	// Half the width is 2.5 thresholds: 200 x 6.25.
+	assert.Equal(t, "at this spread a change of 4.0 % takes about 1,300 samples a side to show", c.wouldTell(wide))
+	assert.Empty(t, c.wouldTell(&ComparedCell{NA: 200, NB: 250, ChangeCI: &analysis.Interval{-0.03, 0.03}}))
+	assert.Empty(t, c.wouldTell(&ComparedCell{NA: 5, NB: 5}))
 }
 
 func TestEffectsBelowTheFloorAreNone(t *testing.T) {
