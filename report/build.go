@@ -190,20 +190,13 @@ func groupSection(g, floor *group) Section {
 		})
 	}
 	s.Tables = []Table{t}
-	parts := g.decompositionTable()
-	if parts != nil {
-		s.Tables = append(s.Tables, *parts)
+	if t := g.decompositionTable(); t != nil {
+		s.Tables = append(s.Tables, *t)
 	}
 	if t := g.scalingTable(); t != nil {
 		s.Tables = append(s.Tables, *t)
 	}
 	s.Notes = append(g.notes(), g.littleNotes()...)
-	if parts != nil && slices.Contains(parts.Header, recorder.PartCLI.String()) {
-		s.Notes = append(s.Notes, "The part cli is the CPU time that the process itself used. What it waited for, the network, the server and a free CPU, is the residual.")
-	}
-	if parts != nil && g.retried() {
-		s.Notes = append(s.Notes, "Of an operation that was repeated the parts are those of its last attempt: the attempts before it and the waits between are in the residual.")
-	}
 	return s
 }
 

@@ -15,7 +15,14 @@ func (g *group) decompositionTable() *Table {
 	if len(names) == 0 {
 		return nil
 	}
-	t := Table{Caption: "What an operation's wall time is made of (means, ms)", Header: append([]string{"variant"}, names...), Detail: true}
+	caption := "What an operation's wall time is made of (means, ms)"
+	if slices.Contains(names, recorder.PartCLI.String()) {
+		caption += "; cli is the CPU time that the process itself used, and what it waited for (the network, the server, a free CPU) is in the residual"
+	}
+	if g.retried() {
+		caption += "; of an operation that was repeated the parts are those of its last attempt, and the attempts before it with the waits between are in the residual"
+	}
+	t := Table{Caption: caption, Header: append([]string{"variant"}, names...), Detail: true}
 	t.Header = append(t.Header, "wall")
 	for _, ln := range g.lanes() {
 		for _, l := range g.levels {
