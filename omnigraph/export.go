@@ -123,11 +123,16 @@ func (mi *instance) promiseStreaming(inv *invocation) sobek.Value {
 						if thrown = inv.deliver(mi, batch); thrown != nil {
 							r.cancel()
 						}
+						next()
+						return interruption(thrown)
 					}
 					next()
 					return nil
 				}
 				r.cancel()
+				if interruption(thrown) != nil {
+					return nil // the iteration is over: the promise stays as it is
+				}
 				value, err := mi.finish(inv)
 				switch {
 				case thrown != nil:
@@ -141,6 +146,15 @@ func (mi *instance) promiseStreaming(inv *invocation) sobek.Value {
 	}
 	next()
 	return rt.ToValue(promise)
+}
+
+// interruption gives an error if it is the end of the iteration, which no script may catch, and else nil.
+func interruption(err error) error {
+	var interrupted *sobek.InterruptedError
+	if errors.As(err, &interrupted) {
+		return err
+	}
+	return nil
 }
 
 // thrownValue is what a script threw, as it threw it.

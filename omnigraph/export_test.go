@@ -1,6 +1,7 @@
 package omnigraph
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -8,7 +9,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/grafana/sobek"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func exportOf(n int) string {
@@ -139,4 +142,25 @@ func TestAnExportThatItsCallbackEndsIsCanceled(t *testing.T) {
 	assert.Len(t, of(samples, "omnigraph_errors", "error_kind", "canceled"), 1)
 	assert.Len(t, of(samples, "omnigraph_errors"), 1)
 	assert.Len(t, server.asked(), 1)
+}
+
+func TestTheEndOfAnIterationWithinACallbackIsNoExceptionOfTheScripts(t *testing.T) {
+	t.Parallel()
+	for _, call := range []string{"og.export", "await og.asyncExport"} {
+		t.Run(call, func(t *testing.T) {
+			t.Parallel()
+			server := newStub(t, answer(200, exportOf(2000)))
+			r := newRuntime(t)
+			r.js(fmt.Sprintf(`const og = connect(%q, {graph: "council"}); let caught = 0`, server.URL))
+			r.enter()
+			// As k6 does: the context is done, and the script is interrupted wherever it is.
+			require.NoError(t, r.VU.Runtime().Set("end", func() { r.CancelContext(); r.VU.Runtime().Interrupt(context.Canceled) }))
+			_, err := r.RunOnEventLoop(`(async () => { try { ` + call + `({}, () => { end(); while (true) {} }) } catch (e) { caught++ } caught += 2 })()`)
+			var interrupted *sobek.InterruptedError
+			require.ErrorAs(t, err, &interrupted)
+			r.VU.Runtime().ClearInterrupt()
+			r.EventLoop.WaitOnRegistered()
+			assert.Zero(t, r.js(`caught`).ToInteger())
+		})
+	}
 }
