@@ -159,6 +159,7 @@ func (r *recording) configure(mi *instance, opts recordOptions) error {
 		r.config.script.SHA256 = fileDigest(r.config.script.Path)
 	}
 	r.config.script.Options = opts.Settings
+	r.recorder.SetScript(r.config.script) // at once: a partial file is to say what was run, too
 	r.recorder.SetVersions(versions())
 	return nil
 }

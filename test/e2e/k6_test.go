@@ -328,6 +328,8 @@ func TestAKilledRunLeavesTheLastRecordAndAReadablePartial(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, recorder.Invalid, rec.Verdict)
 	assert.True(t, hasReason(rec, "killed"))
+	assert.Contains(t, rec.Script.Path, "script.js")
+	assert.NotEmpty(t, rec.Script.SHA256)
 	assert.Positive(t, rec.Cells[0].N)
 }
 
