@@ -131,3 +131,25 @@ func TestTheREADMEsPictureIsOfTheReportThatItLinksTo(t *testing.T) {
 	assert.Equal(t, "\x89PNG\r\n\x1a\n", string(data[:8]))
 	assert.Less(t, len(data), 500_000, "a page that loads at once")
 }
+
+var fuzzing = regexp.MustCompile(`go test (\./\S+) .*-fuzz (\w+)`)
+
+func TestEveryFuzzTargetThatAPageNamesIsThere(t *testing.T) {
+	t.Parallel()
+	named := 0
+	for path, page := range everyPage(t) {
+		for _, m := range fuzzing.FindAllStringSubmatch(page, -1) {
+			files, err := filepath.Glob(filepath.Join(root, m[1], "*_test.go"))
+			require.NoError(t, err)
+			var sources strings.Builder
+			for _, f := range files {
+				data, err := os.ReadFile(f) // #nosec G304 -- the repository's own tests
+				require.NoError(t, err)
+				sources.Write(data)
+			}
+			assert.Contains(t, sources.String(), "\nfunc "+m[2]+"(f *testing.F)", "%s names it", path)
+			named++
+		}
+	}
+	assert.Positive(t, named)
+}
