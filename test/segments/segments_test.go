@@ -284,17 +284,23 @@ func TestEveryExecutorIsPartitioned(t *testing.T) {
 		shares                   []string
 		n                        int // 0 where the clock decides
 		perProcess               []int
+		vus                      []int // of each process, where they run as long as the clock says
 	}{
-		{"shared iterations, unequal in number", `{"executor":"shared-iterations","vus":8,"iterations":10}`, quarterSequence, quarters, 10, []int{3, 3, 2, 2}},
+		{"shared iterations, unequal in number", `{"executor":"shared-iterations","vus":8,"iterations":10}`, quarterSequence, quarters, 10, []int{3, 3, 2, 2}, nil},
 		{"shared iterations, unequal shares", `{"executor":"shared-iterations","vus":8,"iterations":40}`, "0,1/4,1/2,1",
-			[]string{"1/2:1", "0:1/4", "1/4:1/2"}, 40, []int{20, 10, 10}},
-		{"iterations of each VU", `{"executor":"per-vu-iterations","vus":6,"iterations":5}`, quarterSequence, quarters, 0, []int{10, 10, 5, 5}},
+			[]string{"1/2:1", "0:1/4", "1/4:1/2"}, 40, []int{20, 10, 10}, nil},
+		{"iterations of each VU", `{"executor":"per-vu-iterations","vus":6,"iterations":5}`, quarterSequence, quarters, 0, []int{10, 10, 5, 5}, nil},
 		{"arrival rate", `{"executor":"constant-arrival-rate","rate":40,"timeUnit":"1s","duration":"2s","preAllocatedVUs":16}`,
-			quarterSequence, quarters, 0, nil},
+			quarterSequence, quarters, 0, nil, nil},
+		{"arrival rate that changes", `{"executor":"ramping-arrival-rate","startRate":20,"timeUnit":"1s","preAllocatedVUs":16,` +
+			`"stages":[{"duration":"1s","target":60},{"duration":"1s","target":10}]}`, quarterSequence, quarters, 0, nil, nil},
+		{"looping VUs", `{"executor":"constant-vus","vus":6,"duration":"1s"}`, quarterSequence, quarters, 0, nil, []int{2, 2, 1, 1}},
+		{"VUs that change in number", `{"executor":"ramping-vus","startVUs":6,"stages":[{"duration":"1s","target":6}],"gracefulRampDown":"1s"}`,
+			quarterSequence, quarters, 0, nil, []int{2, 2, 1, 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			url, heard := listener(t, false)
+			url, heard := listener(t, c.vus != nil)
 			together(t, url, c.scenario, c.sequence, nil, c.shares...)
 			all := heard()
 			perProcess := map[int]int{}
@@ -307,6 +313,23 @@ func TestEveryExecutorIsPartitioned(t *testing.T) {
 			switch {
 			case c.n > 0:
 				partitioned(t, all, c.n)
+			case c.vus != nil:
+				keysAreUnique(t, all)
+				vus := map[int]map[int]bool{}
+				numbers := map[int]int{}
+				for _, op := range all {
+					if vus[op.Process] == nil {
+						vus[op.Process] = map[int]bool{}
+					}
+					vus[op.Process][op.VU] = true
+					numbers[op.VU] = op.Process
+				}
+				total := 0
+				for i, n := range c.vus {
+					assert.Len(t, vus[i], n, "VUs of process %d", i)
+					total += n
+				}
+				assert.Len(t, numbers, total, "a VU's number is in two processes")
 			case c.perProcess == nil:
 				assert.Len(t, slices.Collect(maps.Keys(perProcess)), len(c.shares), "every process has its share")
 				seen := map[int]bool{}
