@@ -435,6 +435,9 @@ func (p *PairRecord) compute(boot analysis.Bootstrap) {
 			p.Notes = append(p.Notes, note)
 		}
 	}
+	if n := uint64(res.N); n > 0 && n < p.N { // #nosec G115 -- a count
+		p.Notes = append(p.Notes, fmt.Sprintf("difference and share are of a uniform sample of %d from %d pairs", n, p.N))
+	}
 }
 
 // sort gives a record's lists an order that does not depend on map iteration.

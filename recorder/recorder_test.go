@@ -239,6 +239,17 @@ func TestAComparisonOfAVariantWithItselfSetsTheNoiseFloor(t *testing.T) {
 	assert.InDelta(t, 0.05, got.Limits.NoiseFloor, 1e-9, "what the script says counts")
 }
 
+func TestAComparisonOfASampleOfItsPairsSaysSo(t *testing.T) {
+	r := New(Config{MaxPairs: 50})
+	p := r.Pair(PairKey{Scenario: "s", A: "cli", B: "http"})
+	for i := range 80 {
+		p.Record(20+float64(i%5), 5, i%2 == 0, false)
+	}
+	rec, err := r.Finish()
+	require.NoError(t, err)
+	assert.Contains(t, rec.Pairs[0].Notes, "difference and share are of a uniform sample of 50 from 80 pairs")
+}
+
 func TestStartMayComeWhileVUsRecord(t *testing.T) {
 	rec := New(Config{})
 	cell := rec.Cell(CellKey{Scenario: "s"})

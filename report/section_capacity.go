@@ -32,9 +32,9 @@ var capacityFamily = regexp.MustCompile(`^step_\d+_r\d+$`)
 // loadStep is one offered rate over all its repeats.
 type loadStep struct {
 	rate     float64
-	p95      []float64 // of each repeat, dropped operations infinitely slow; infinite where it could not be completed
-	measured []float64 // p95 of the operations that were made, also where the schedule broke
-	ms       []float64
+	p95      []float64      // of each repeat, dropped operations infinitely slow; infinite where it could not be completed
+	measured []float64      // p95 of the operations that were made, also where the schedule broke
+	took     []analysis.Bin // every success of all repeats, ms
 	achieved []float64
 	onTime   *float64 // the lowest of the repeats; nil if that of one is not known
 	unknown  int      // repeats of whose schedule nothing is known
@@ -78,9 +78,7 @@ func (s *loadStep) add(c *recorder.CellRecord, sc recorder.Scenario, limits reco
 	if c.OpsPerS != nil {
 		s.achieved = append(s.achieved, *c.OpsPerS)
 	}
-	for _, r := range c.Raw {
-		s.ms = append(s.ms, r.MS...)
-	}
+	s.took = append(s.took, bins(c)...)
 	kept := true
 	switch share := sc.OnTimeShare; {
 	case share == nil:
@@ -147,7 +145,7 @@ func capacityAnswer(rec *recorder.Record, groups []*group) answer {
 			n += fmt.Sprintf(" + %s failed", count(s.failed))
 		}
 		t.Rows = append(t.Rows, []string{
-			ms(s.rate), ratesText(s.achieved), estimate(analysis.QuantileOf(analysis.NewSample(s.ms), 0.5, boot)),
+			ms(s.rate), ratesText(s.achieved), estimate(analysis.QuantileOf(analysis.FromBins(s.took), 0.5, boot)),
 			repeatsText(s.p95), s.onTimeText(), n, s.keptText(about.SLOP95),
 		})
 	}
@@ -179,6 +177,15 @@ func unknownRepeats(steps []*loadStep) int {
 		n += s.unknown
 	}
 	return n
+}
+
+// bins are a cell's successes, all of them; none if its histogram can't be read.
+func bins(c *recorder.CellRecord) []analysis.Bin {
+	s, err := c.Sample()
+	if err != nil {
+		return nil
+	}
+	return s.Bins()
 }
 
 func repeatsText(values []float64) string {

@@ -19,8 +19,8 @@ var writersFamily = regexp.MustCompile(`^(distinct|same)_r(\d+)$`)
 // writerLevel is what one number of writers came to, over all rounds.
 type writerLevel struct {
 	workers int
-	rates   []float64 // operations per second of each round
-	ms      []float64
+	rates   []float64      // operations per second of each round
+	took    []analysis.Bin // every success of all rounds, ms
 	ok      uint64
 	failed  uint64
 	retries uint64
@@ -59,9 +59,7 @@ func (w *writerLevel) add(c *recorder.CellRecord) {
 	if c.OpsPerS != nil {
 		w.rates = append(w.rates, *c.OpsPerS)
 	}
-	for _, r := range c.Raw {
-		w.ms = append(w.ms, r.MS...)
-	}
+	w.took = append(w.took, bins(c)...)
 	w.ok += c.N
 	w.failed += c.Failed
 	w.retries += c.Retries
@@ -85,7 +83,7 @@ func (w *writerLevel) rate() float64 {
 func (w *writerLevel) throughput() analysis.Estimate {
 	v := w.rate()
 	e := analysis.Estimate{Value: &v}
-	s := analysis.NewSample(w.ms)
+	s := analysis.FromBins(w.took)
 	if s.Len() < analysis.MinP50CI || s.Sum() <= 0 {
 		e.Note = fmt.Sprintf("an interval needs %d samples, there are %d", analysis.MinP50CI, s.Len())
 		return e
@@ -177,7 +175,7 @@ func writersTable(caption string, levels []*writerLevel, boot analysis.Bootstrap
 		"writers", "commits/s", "p50, ms", "p95, ms", "conflicts a commit", "n",
 	}}
 	for _, w := range levels {
-		sample := analysis.NewSample(w.ms)
+		sample := analysis.FromBins(w.took)
 		conflicts := none
 		if w.ok > 0 {
 			conflicts = ms(float64(w.retries) / float64(w.ok))
@@ -200,7 +198,7 @@ func writerNotes(distinct, same []*writerLevel, boot analysis.Bootstrap) []strin
 	least := map[float64]int{}
 	for _, levels := range [][]*writerLevel{distinct, same} {
 		for _, w := range levels {
-			sample := analysis.NewSample(w.ms)
+			sample := analysis.FromBins(w.took)
 			for _, q := range []float64{0.5, 0.95} {
 				if e := analysis.QuantileOf(sample, q, boot); w.ok > 0 && e.CI == nil {
 					if short[q] == 0 || sample.Len() < least[q] {
