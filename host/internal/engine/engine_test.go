@@ -332,6 +332,35 @@ func TestArrivalsWithoutAFreeVUAreDroppedAndGrowThePool(t *testing.T) {
 	})
 }
 
+func TestAScheduleFarBehindGivesUpTheRestAtOnce(t *testing.T) {
+	t.Parallel()
+	for name, began := range map[string]time.Duration{"after the end": -12 * time.Second, "long after": -time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			registry := metrics.NewRegistry()
+			opts := lib.Options{SystemTags: &metrics.DefaultSystemTagSet}
+			require.NoError(t, opts.Scenarios.UnmarshalJSON([]byte(`{"open": {"executor": "constant-arrival-rate",
+				"rate": 1, "timeUnit": "1ns", "duration": "10s", "preAllocatedVUs": 1}}`)))
+			samples := make(chan metrics.SampleContainer, 1)
+			logger, _ := logtest.NewNullLogger()
+			engine, err := New(&lib.TestRunState{
+				TestPreInitState: &lib.TestPreInitState{Registry: registry, BuiltinMetrics: metrics.RegisterBuiltinMetrics(registry)},
+				Options:          opts, RunTags: registry.RootTagSet(),
+			}, &fakeRunner{}, samples, logger)
+			require.NoError(t, err)
+			defer engine.stop()
+			open, ok := engine.scenarios[0].driver.(*arrivals)
+			require.True(t, ok)
+
+			open.startOnSchedule(t.Context(), time.Now().Add(began), nil, nil)
+			dropped := (<-samples).GetSamples()
+			require.Len(t, dropped, 1)
+			assert.InDelta(t, 1e10, dropped[0].Value, 0)
+			assert.Empty(t, samples)
+		})
+	}
+}
+
 func TestScenariosShareVUsOverTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"sort"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -32,6 +33,10 @@ const stall = time.Millisecond
 // patience is how long a start may wait for a VU when the process has been without a processor: had there been
 // one, a VU would have been free in time. A busy machine takes its processors away again and again.
 const patience = 50 * time.Millisecond
+
+// overdue is how long after the scenario's end its last starts may be made up for. A schedule that lags further
+// behind has more starts than the process can count one by one.
+const overdue = time.Second
 
 func (d *arrivals) duration() time.Duration { return d.d }
 
@@ -100,6 +105,9 @@ func (d *arrivals) startOnSchedule(hard context.Context, began time.Time, starts
 			case <-hard.Done():
 			}
 			awake = time.Now()
+		} else if -wait > overdue && time.Since(began) > d.d+overdue {
+			d.drop(d.startsFrom(i))
+			return
 		}
 		if hard.Err() != nil {
 			if d.engine.runCtx.Err() == nil { // it is time, not an abort, that leaves no more
@@ -126,13 +134,16 @@ func (d *arrivals) startOnSchedule(hard context.Context, began time.Time, starts
 
 // startsFrom counts the starts of this process from number i on.
 func (d *arrivals) startsFrom(i uint64) int64 {
-	n := int64(0)
-	for ; ; i++ {
-		if _, ok := d.schedule.Start(d.engine.exec.ExecutionTuple.Global(i)); !ok {
-			return n
-		}
-		n++
+	over := func(n uint64) bool {
+		_, ok := d.schedule.Start(d.engine.exec.ExecutionTuple.Global(i + n))
+		return !ok
 	}
+	// The schedule ends once: a bound that lies beyond it first, then the place.
+	bound := uint64(1)
+	for !over(bound) {
+		bound *= 2
+	}
+	return int64(sort.Search(int(bound), func(n int) bool { return over(uint64(n)) })) // #nosec G115 -- see above
 }
 
 // waitUntil tells how long a start that was due may wait for a VU. awake is when the schedule was last waited for;
