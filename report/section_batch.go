@@ -93,7 +93,7 @@ func batchAnswer(rec *recorder.Record, groups []*group) answer {
 	if p := batchPlot(sizes); p != nil {
 		s.Plots = []Plot{*p}
 	}
-	out := answer{sections: []Section{s}, findings: batchFindings(sizes)}
+	out := answer{sections: []Section{s}, findings: append(batchFailures(sizes, groups), batchFindings(sizes)...)}
 	for _, g := range groups {
 		if batchFamily.MatchString(g.family) {
 			out.claims = append(out.claims, g)
@@ -123,6 +123,47 @@ func commitsOf(b batchSize) string {
 		return fmt.Sprintf("%s + %s failed", count(len(b.MS)), count(b.Failed))
 	}
 	return count(len(b.MS))
+}
+
+// batchFailures says of each form of which no commit got through, and why.
+func batchFailures(sizes []batchSize, groups []*group) []Finding {
+	var out []Finding
+	for _, form := range []string{"mutate", "load"} {
+		commits, failed := 0, 0
+		for _, b := range sizes {
+			if b.Form == form {
+				commits += len(b.MS)
+				failed += b.Failed
+			}
+		}
+		if commits > 0 || failed == 0 {
+			continue
+		}
+		errors := map[string]uint64{}
+		message := ""
+		for _, g := range groups {
+			if !strings.HasPrefix(g.family, form) || !g.writes() {
+				continue
+			}
+			for _, cells := range g.cells {
+				for _, c := range cells {
+					for kind, n := range c.Errors {
+						errors[kind] += n
+						message = firstOf(message, firstMessage(c.Messages[kind]))
+					}
+				}
+			}
+		}
+		text := fmt.Sprintf("No commit by %s got through: all %s failed", form, count(failed))
+		if len(errors) > 0 {
+			text += " (" + recorder.ErrorWords(errors) + ")"
+		}
+		if message != "" {
+			text += ", for example: " + strings.TrimSuffix(message, ".")
+		}
+		out = append(out, Finding{Text: text + ".", Next: "Mend what the errors name, and run it again."})
+	}
+	return out
 }
 
 // enoughShare is the share of the best rate at which more rows in a commit are no longer worth the memory and the

@@ -126,6 +126,21 @@ func TestTheSmallestBatchThatIsEnoughIsAdvised(t *testing.T) {
 	assert.Contains(t, said(same), "No detected effect of more rows in one mutation")
 }
 
+func TestABatchFormThatGetsNothingThroughSaysWhy(t *testing.T) {
+	d := Build(withExtra(t, map[string]string{
+		"batch:mutate_1": `{"form":"mutate","rows":1,"ms":[],"failed":3,"before":[4],"after":[4]}`,
+		"batch:load_1":   fmt.Sprintf(`{"form":"load","rows":1,"ms":%s,"failed":0}`, listed(30, func(int) float64 { return 40 })),
+	}, func(rec *recorder.Recorder) {
+		c := rec.Cell(recorder.CellKey{Scenario: "mutate_1", Transport: "http", Op: "mutate", Query: "add_memories", Workers: 1, Phase: "measure"})
+		for range 3 {
+			c.Record(time.Millisecond, recorder.Failed("forbidden"))
+			c.NoteError("forbidden", "the policy denies it.")
+		}
+	}))
+	assert.Contains(t, said(d), "No commit by mutate got through: all 3 failed (3 forbidden), for example: the policy denies it.")
+	assert.NotContains(t, said(d), "No commit by load")
+}
+
 func TestWritersThatSlowEachOtherDown(t *testing.T) {
 	now := time.Unix(0, 0)
 	// n writers make 40 commits at the given rate in all: each takes n / rate.
