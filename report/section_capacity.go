@@ -308,7 +308,7 @@ func capacityPlot(steps []*loadStep, about capacitySearch, knee analysis.Knee) *
 	if knee.Rate.Value != nil {
 		f.Marks = []chart.Mark{{At: *knee.Rate.Value, Label: "knee"}}
 	}
-	return &Plot{Caption: "The p95 of each repeat over the offered rate; repeats whose schedule broke are shown with the operations that were made.", draw: withID(f)}
+	return &Plot{Caption: "The p95 of each repeat over the offered rate, of the operations that were made; the dashed vertical line is the knee.", draw: withID(f)}
 }
 
 // capacityOf gives the steps of a capacity run for a plan: those that a script put into the record itself, or those of
