@@ -171,6 +171,14 @@ func TestWhatOnlyTheRealK6Has(t *testing.T) {
 	}
 }
 
+func TestAnEnvironmentThatAsksForTheDashboardIsTold(t *testing.T) {
+	t.Parallel()
+	p := script(t, emptyScript)
+	p.gs.Env = map[string]string{"K6_WEB_DASHBOARD": "true"}
+	assert.Zero(t, p.run())
+	assert.Contains(t, p.stderr.String(), "K6_WEB_DASHBOARD")
+}
+
 func TestLogOutputs(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t, "--log-output=stdout", "run", "/test/none.js")

@@ -36,6 +36,9 @@ func foreignOutputs() []string {
 
 // createOutputs makes the outputs that --out and its like ask for.
 func createOutputs(gs *state.GlobalState, test *test, plan output.Params, c config) ([]output.Output, error) {
+	if gs.Env["K6_WEB_DASHBOARD"] == "true" {
+		gs.Logger.Warn(refuse("the web dashboard, which K6_WEB_DASHBOARD asks for,"))
+	}
 	constructors := outputConstructors()
 	var outputs []output.Output
 	for _, out := range c.Out {
