@@ -488,12 +488,14 @@ func TestTheServiceOfTheServerServesTheRig(t *testing.T) {
 	for name, value := range service.Environment {
 		server.Env = append(server.Env, name+"="+here(value))
 	}
-	var log bytes.Buffer
-	server.Stdout, server.Stderr = &log, &log
+	log, err := os.Create(filepath.Join(t.TempDir(), "server.log"))
+	require.NoError(t, err)
+	server.Stdout, server.Stderr = log, log
 	require.NoError(t, server.Start())
 	t.Cleanup(func() {
 		cancel()
 		_ = server.Wait()
+		_ = log.Close()
 	})
 	for deadline := time.Now().Add(time.Minute); ; {
 		conn, err := net.DialTimeout("tcp", address, time.Second)
@@ -520,5 +522,6 @@ func TestTheServiceOfTheServerServesTheRig(t *testing.T) {
 	}
 	load.Env = append(load.Env, "OMNIGRAPH_TOKEN="+r.Token) // as `jq` takes it out of tokens.json
 	out, err := load.CombinedOutput()
-	require.NoError(t, err, "%s\n%s", out, log.String())
+	said, _ := os.ReadFile(log.Name())
+	require.NoError(t, err, "%s\n%s", out, said)
 }
