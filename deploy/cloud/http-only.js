@@ -5,6 +5,7 @@
 //
 // Environment: OMNIGRAPH_URI (reachable from the cloud), OMNIGRAPH_GRAPH, OMNIGRAPH_TOKEN, VUS, DURATION.
 import { check } from 'k6';
+import exec from 'k6/execution';
 import http from 'k6/http';
 
 export const options = {
@@ -24,6 +25,12 @@ const params = {
   headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${__ENV.OMNIGRAPH_TOKEN}` },
   tags: { name: 'get_memory' },
 };
+
+export function setup() {
+  if (!__ENV.OMNIGRAPH_URI) {
+    exec.test.abort('OMNIGRAPH_URI is not set: say where the server is, as the cloud reaches it');
+  }
+}
 
 export default function () {
   const res = http.post(url, body, params);
