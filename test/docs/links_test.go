@@ -153,3 +153,24 @@ func TestEveryFuzzTargetThatAPageNamesIsThere(t *testing.T) {
 	}
 	assert.Positive(t, named)
 }
+
+var fileInCommand = regexp.MustCompile(`(?:^|[\s=])/?((?:deploy|scripts|examples|docs|dashboards|bench)/[\w./-]+\w)`)
+
+// TestEveryFileThatACommandNamesIsThere is for those commands, too, that can't be run here.
+func TestEveryFileThatACommandNamesIsThere(t *testing.T) {
+	t.Parallel()
+	named := map[string]bool{}
+	for path, page := range everyPage(t) {
+		for _, m := range fence.FindAllStringSubmatch(page, -1) {
+			for _, f := range fileInCommand.FindAllStringSubmatch(m[1], -1) {
+				if f[1] == "deploy/rig" { // made by the commands themselves
+					continue
+				}
+				named[f[1]] = true
+				_, err := os.Stat(filepath.Join(root, f[1]))
+				assert.NoError(t, err, "%s names %s", path, f[1])
+			}
+		}
+	}
+	assert.True(t, named["deploy/Dockerfile"] && named["deploy/operator/collect.yaml"] && len(named) > 15, "found only %v", named)
+}
