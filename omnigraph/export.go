@@ -124,13 +124,16 @@ func (mi *instance) promiseStreaming(inv *invocation) sobek.Value {
 							r.cancel()
 						}
 						next()
-						return interruption(thrown)
+						if isInterruption(thrown) {
+							return thrown
+						}
+						return nil
 					}
 					next()
 					return nil
 				}
 				r.cancel()
-				if interruption(thrown) != nil {
+				if isInterruption(thrown) {
 					return nil // the iteration is over: the promise stays as it is
 				}
 				value, err := mi.finish(inv)
@@ -148,13 +151,10 @@ func (mi *instance) promiseStreaming(inv *invocation) sobek.Value {
 	return rt.ToValue(promise)
 }
 
-// interruption gives an error if it is the end of the iteration, which no script may catch, and else nil.
-func interruption(err error) error {
+// isInterruption tells the end of the iteration, which no script may catch, from what a script threw.
+func isInterruption(err error) bool {
 	var interrupted *sobek.InterruptedError
-	if errors.As(err, &interrupted) {
-		return err
-	}
-	return nil
+	return errors.As(err, &interrupted)
 }
 
 // thrownValue is what a script threw, as it threw it.
