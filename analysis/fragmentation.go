@@ -147,10 +147,10 @@ func roundVariances(pts []ReadAfter, weights []float64, of []int, n int) (base, 
 	}
 	base, slope = make([]float64, n), make([]float64, n)
 	for i, p := range pts {
-		error := 1 / math.Sqrt(weights[i])
+		scale := 1 / math.Sqrt(weights[i]) // of its error
 		onSlope := weights[i] * (p.Commits - mx) / sxx
-		slope[of[i]] += onSlope * error
-		base[of[i]] += (weights[i]/w - mx*onSlope) * error
+		slope[of[i]] += onSlope * scale
+		base[of[i]] += (weights[i]/w - mx*onSlope) * scale
 	}
 	for r := range n {
 		base[r] *= base[r]
