@@ -144,9 +144,10 @@ func (c *Client) attempt(ctx context.Context, s *Session, op *wire.Operation, ap
 		state = shared
 	}
 
+	var lines *wire.Lines
 	if op.Op == wire.OpExport {
-		c.stream(ctx, state, s, op, &request, target, api, out)
-		return out
+		lines = &wire.Lines{Each: op.Each}
+		state = streaming(state, lines)
 	}
 	if state.Options.HTTPDebug.String != "" && s.Token != "" {
 		state = withoutSecrets(state, s.Token)
@@ -182,7 +183,7 @@ func (c *Client) attempt(ctx context.Context, s *Session, op *wire.Operation, ap
 		out.Err = wire.ClassifyFailure(c.failure(ctx, err, op, end.Sub(start), probe.sent(write)), write, s.Token)
 		return out
 	}
-	c.decode(out, op, response, write, s.Token)
+	c.decode(out, op, response, lines, write, s.Token)
 	done := time.Now()
 	out.Timings.Decode = done.Sub(end)
 	out.Timings.Total = done.Sub(start)
@@ -192,7 +193,8 @@ func (c *Client) attempt(ctx context.Context, s *Session, op *wire.Operation, ap
 // expected is k6/http's own rule for http_req_failed.
 func expected(status int) bool { return status >= 200 && status < 400 }
 
-func (c *Client) decode(out *wire.Outcome, op *wire.Operation, r *httpext.Response, write bool, token string) {
+// decode makes the outcome of an answer. lines took the rows of an export already; it is nil for other operations.
+func (c *Client) decode(out *wire.Outcome, op *wire.Operation, r *httpext.Response, lines *wire.Lines, write bool, token string) {
 	t := &r.Timings
 	out.Status = r.Status
 	out.Connected = true
@@ -207,7 +209,7 @@ func (c *Client) decode(out *wire.Outcome, op *wire.Operation, r *httpext.Respon
 		c.contracts.set(c.base, spoken)
 	}
 	body, _ := r.Body.(string)
-	if r.Status < 200 || r.Status > 299 {
+	if !succeeded(r.Status) {
 		out.Err = wire.ClassifyStatus(wire.Answer{
 			Status: r.Status, Body: body, RetryAfter: r.Headers["Retry-After"], Date: r.Headers["Date"],
 		}, write, token)
@@ -217,13 +219,20 @@ func (c *Client) decode(out *wire.Outcome, op *wire.Operation, r *httpext.Respon
 		}
 		return
 	}
-	success, problem := wire.ParseSuccess(op, body)
+	success, problem := parse(op, body, lines)
 	if problem != nil {
 		problem.Status = r.Status
 		out.Err = problem
 		return
 	}
 	out.Success = success
+}
+
+func parse(op *wire.Operation, body string, lines *wire.Lines) (wire.Success, *wire.Error) {
+	if lines != nil {
+		return lines.Finish(op)
+	}
+	return wire.ParseSuccess(op, body)
 }
 
 func (c *Client) request(s *Session, target *httpext.URL, r *wire.Request, api string) *http.Request {
@@ -242,7 +251,7 @@ func (c *Client) request(s *Session, target *httpext.URL, r *wire.Request, api s
 	case s.Token != "":
 		header["Authorization"] = []string{"Bearer " + s.Token}
 	case u.User != nil && header["Authorization"] == nil:
-		// net/http does so for its clients alone, and an export goes to the transport directly.
+		// As net/http's client does; k6 may go to the transport directly.
 		password, _ := u.User.Password()
 		header["Authorization"] = []string{"Basic " + base64.StdEncoding.EncodeToString([]byte(u.User.Username()+":"+password))}
 	}
