@@ -253,3 +253,36 @@ func oddBranches() []*testCase {
 		},
 	)
 }
+
+func oddValues() []*testCase {
+	filter := func(f string) *testCase { return read("$d: Doc "+f, "$d.name", "order { $d.name }") }
+	param := func(kind, source string, value any) *testCase {
+		return run("/query", "query q($x: "+kind+") { "+source+" order { $d.name } }", map[string]any{"x": value})
+	}
+	list := join(
+		each(200, filter,
+			`$d.small != 4294967296`, `$d.small < 9223372036854775807`, `$d.u != 9223372036854775807`, `$d.big = 9007199254740992.0`,
+			`$d.f = 0.1`, `$d.f != 0.1`, `$d.nums contains 1.0`, `{ f: 0.1 }`, `{ nums: 1.0 }`, `$d.alias = $d.name`,
+		),
+		each(400, filter,
+			`$d.small = 9223372036854775808`, `$d.small > -2.5`, `$d.name contains null`, `$d.tags contains $d`, `$d.tags contains ["y"]`, `$d.state = 1`, `$d.state contains "open"`, `{ state: 1 }`,
+			`{ name: $d.small }`, `{ tags: 1 }`, `$d.ok = count($d)`,
+		),
+		// What never commits, so that it costs nothing.
+		each(200, write, `delete Doc where tags = ["y"]`, `delete Doc where tags != []`, `update Doc set { big: 1 } where u > 4294967295`),
+		each(500, write, `delete Doc where small = 2.5`, `update Doc set { big: 1 } where u > 9223372036854775807`, `delete Doc where small = 2147483648`),
+	)
+	for _, kind := range []string{"U32", "U64", "[U64]"} {
+		for _, value := range []any{true, "a", "-1", []any{nil}, uint64(18446744073709551615), 1.5} {
+			list = append(list, param(kind, `match { $d: Doc } return { $d.name, $x }`, value).fails(400))
+		}
+	}
+	return append(list,
+		param("F64", `match { $d: Doc { nums: $x } } return { $d.name }`, 1),
+		param("[String]", `match { $d: Doc { tags: $x } } return { $d.name }`, []string{"y"}).fails(400),
+		param("String", `match { $d: Doc { nums: $x } } return { $d.name }`, "y").fails(400),
+		param("I32", `match { $d: Doc { state: $x } } return { $d.name }`, 1).fails(400),
+		param("[Date]", `match { $d: Doc } return { $d.name, $x }`, []string{"2026-1-2"}),
+		param("[Date]", `match { $d: Doc } return { $d.name, $x }`, []string{"soon"}).fails(400),
+	)
+}

@@ -181,6 +181,7 @@ func table() []*testCase {
 	section("odd order", oddOrders()...)
 	section("odd load", oddLoads()...)
 	section("odd date", oddDates()...)
+	section("odd value", oddValues()...)
 	section("cli", cliCases()...)
 	section("store", storeCases()...)
 	section("version", cli("version"), cli("--version"))

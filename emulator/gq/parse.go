@@ -1,6 +1,7 @@
 package gq
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -352,7 +353,11 @@ func (p *parser) binding() (Clause, error) {
 	if !p.Cur().Is("{") {
 		return b, nil
 	}
-	b.Props, err = p.assignments()
+	if b.Props, err = p.assignments(); err != nil && p.Previous().Kind == lex.Variable && p.Cur().Is(".") {
+		// In a pattern the server takes the variable for a value that lacks its own form.
+		p.Reset(p.Mark() - 1)
+		return nil, p.Expected("literal")
+	}
 	return b, err
 }
 
@@ -486,7 +491,7 @@ func (p *parser) literal(depth int, expected string) (Expr, error) {
 	case t.Kind == lex.Integer:
 		n, err := strconv.ParseInt(t.Text, 10, 64)
 		if err != nil {
-			return nil, fmt.Errorf("parse error: invalid integer: number too large to fit in target type")
+			return nil, errors.New("parse error: parse error: invalid integer: number too large to fit in target type")
 		}
 		p.Advance()
 		return Literal{Value: n}, nil

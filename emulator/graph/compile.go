@@ -375,7 +375,12 @@ func (c *compiler) pattern(b *gq.Binding) ([]condition, error) {
 				// The server drops what it cannot resolve: every row matches.
 				continue
 			}
-			if !assignable(decl.Type, p.Type) && (!p.Type.List || !sameFamily(decl.Type, p.Type)) {
+			switch {
+			case p.Type.List && decl.Type.List:
+				return nil, typeError("T7: list equality is not supported for property `%s`; use a scalar parameter for membership matching", pm.Name)
+			case p.Type.List && !sameFamily(decl.Type, p.Type):
+				return nil, typeError("T7: cannot compare %s membership against %s for property `%s`", decl.Type, p.Type, pm.Name)
+			case !p.Type.List && !assignable(decl.Type, p.Type):
 				return nil, typeError("T7: cannot assign/compare %s with %s for property `%s`", decl.Type, p.Type, pm.Name)
 			}
 			cond.rhs = operand{kind: parameter, param: e.Name, typ: decl.Type}
@@ -668,22 +673,20 @@ func (c *compiler) filterStep(f *gq.Filter) ([]step, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.Op == "contains" {
-		if left.kind == invalid || right.kind == invalid || !left.typ.List {
-			return nil, typeError("T7: contains requires a list property on the left, got %s", lt)
-		}
-		if right.typ.List || !sameFamily(left.typ, right.typ) {
-			return nil, typeError("T7: cannot test membership of %s in %s", rt, lt)
-		}
-	} else {
-		switch {
-		case left.kind == invalid || right.kind == invalid:
-			return nil, typeError("T7: filter comparisons require scalar operands, got %s and %s", lt, rt)
-		case left.typ.List || right.typ.List:
-			return nil, typeError("T7: list comparisons in filters are not supported; use `contains` for list membership")
-		case !sameFamily(left.typ, right.typ):
-			return nil, typeError("T7: cannot compare %s with %s", lt, rt)
-		}
+	switch {
+	case left.kind == invalid || right.kind == invalid:
+		return nil, typeError("T7: filter comparisons require scalar operands, got %s and %s", lt, rt)
+	case f.Op == "contains" && !left.typ.List:
+		return nil, typeError("T7: contains requires a list property on the left, got %s", lt)
+	case f.Op == "contains" && right.typ.List:
+		return nil, typeError("T7: contains requires a scalar right operand")
+	case f.Op == "contains" && !sameFamily(left.typ, right.typ):
+		return nil, typeError("T7: cannot test membership of %s in %s", rt, lt)
+	case f.Op == "contains":
+	case left.typ.List || right.typ.List:
+		return nil, typeError("T7: list comparisons in filters are not supported; use `contains` for list membership")
+	case !sameFamily(left.typ, right.typ):
+		return nil, typeError("T7: cannot compare %s with %s", lt, rt)
 	}
 	for _, o := range []operand{left, right} {
 		if o.kind == parameter {

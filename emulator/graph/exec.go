@@ -3,6 +3,7 @@ package graph
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -233,10 +234,35 @@ func (x *execution) resolveSlow(s *step, props []schema.Property) ([]condition, 
 
 // temporalParam parses a Date or DateTime parameter, which travels as text, where it meets its property.
 func temporalParam(t schema.Type, v Value) (Value, error) {
-	if (t.Kind != schema.Date && t.Kind != schema.DateTime) || v.kind != kindString || t.List {
+	if t.Kind != schema.Date && t.Kind != schema.DateTime {
 		return v, nil
 	}
-	return parseTemporal(t.Kind, v.text)
+	switch {
+	case v.kind == kindList && t.List:
+		return temporalList(t.Kind, v)
+	case v.kind == kindString && !t.List:
+		return parseTemporal(t.Kind, v.text)
+	}
+	return v, nil
+}
+
+func temporalList(kind schema.Kind, v Value) (Value, error) {
+	doc, err := jsondoc.Parse(v.text)
+	if err != nil {
+		return v, err
+	}
+	text := []byte{'['}
+	for i := range doc.Items {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		item, err := parseTemporal(kind, doc.Items[i].Text)
+		if err != nil {
+			return v, err
+		}
+		text = item.appendJSON(text)
+	}
+	return Value{kind: kindList, text: string(append(text, ']'))}, nil
 }
 
 // castError is what the server makes of a text that is no date in an inline pattern: there it goes to storage as it is.
@@ -244,13 +270,12 @@ func castError(kind schema.Kind, text string) error {
 	return internal("storage: Query Execution error: Error applying filter expression to batch: Arrow error: Cast error: Cannot cast string '%s' to value of %s type", text, columnType(kind))
 }
 
-// columnType is how storage calls a date's type.
-func columnType(kind schema.Kind) string {
-	if kind == schema.DateTime {
-		return "Date64"
-	}
-	return "Date32"
+// columnTypes are how storage calls the types.
+var columnTypes = map[schema.Kind]string{
+	schema.I32: "Int32", schema.I64: "Int64", schema.U32: "UInt32", schema.U64: "UInt64", schema.Date: "Date32", schema.DateTime: "Date64",
 }
+
+func columnType(kind schema.Kind) string { return columnTypes[kind] }
 
 func (x *execution) matches(r *row, conds []condition) bool {
 	for i := range conds {
@@ -310,12 +335,29 @@ func (x *execution) filterValues(s *step) (l, r Value) {
 }
 
 // truncated fits a number to the integer property with which a filter compares it: the server casts the number,
-// so that `< 2.5` means `< 2`.
+// so that `< 2.5` means `< 2`, and what the column cannot hold is nothing to compare with.
 func truncated(v Value, other operand) Value {
-	if v.kind == kindFloat && other.kind == property && other.typ.Kind.Integer() {
-		return intValue(int64(v.float()))
+	if other.kind != property || !other.typ.Kind.Integer() {
+		return v
+	}
+	if v.kind == kindFloat {
+		v = intValue(int64(v.float()))
+	}
+	if (v.kind == kindInt || v.kind == kindUint) && !fitsColumn(v, other.typ.Kind) {
+		return Value{}
 	}
 	return v
+}
+
+// fitsColumn reports whether a 32-bit column can hold an integer; the wider ones hold all that there are.
+func fitsColumn(v Value, kind schema.Kind) bool {
+	switch kind {
+	case schema.I32:
+		return v.asFloat() >= math.MinInt32 && v.asFloat() <= math.MaxInt32
+	case schema.U32:
+		return v.asFloat() >= 0 && v.asFloat() <= math.MaxUint32
+	}
+	return true
 }
 
 func (x *execution) props(slot int) []schema.Property { return x.plan.props[slot] }

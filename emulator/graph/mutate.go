@@ -2,7 +2,9 @@ package graph
 
 import (
 	"context"
+	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/mitodl/xk6-omnigraph/emulator/gq"
@@ -553,14 +555,24 @@ func (m *mutation) selected(i int, typ string, w gq.Where) ([]*row, error) {
 	}
 	j := schema.PropIndex(props, w.Prop)
 	if t, ok := w.Value.(gq.Temporal); ok {
-		return nil, unfilterable(w, t.Kind, t.Text)
+		return nil, unfilterable(w, t.Kind, "'"+t.Text+"'", fmt.Sprintf("Utf8(%q)", t.Text))
 	}
 	v, err := m.operand(w.Value)
 	if err != nil {
 		return nil, err
 	}
-	if k := props[j].Type.Kind; v.kind == kindString && (k == schema.Date || k == schema.DateTime) {
-		return nil, unfilterable(w, k, v.text)
+	switch k := props[j].Type.Kind; {
+	case props[j].Type.List:
+		// No list equals another, or differs from it.
+		return nil, nil
+	case v.kind == kindString && (k == schema.Date || k == schema.DateTime):
+		return nil, unfilterable(w, k, "'"+v.text+"'", fmt.Sprintf("Utf8(%q)", v.text))
+	case v.kind == kindFloat && k.Integer() && v.float() != math.Trunc(v.float()):
+		text := string(v.appendJSON(nil))
+		return nil, unfilterable(w, k, text, "Float64("+text+")")
+	case (v.kind == kindInt || v.kind == kindUint) && !fitsColumn(v, k):
+		text := string(v.appendJSON(nil))
+		return nil, unfilterable(w, k, text, "Int64("+text+")")
 	}
 	e := m.edit(i)
 	if n := m.g.specs[i].node; n != nil && n.Key == j && w.Op == "=" && v.kind == kindString {
@@ -576,11 +588,11 @@ func (m *mutation) selected(i int, typ string, w gq.Where) ([]*row, error) {
 	return rows, nil
 }
 
-// unfilterable is the server's failure for a condition on a date: what chooses the rows of an update or a delete goes
-// to storage as text, which does not compare dates with text.
-func unfilterable(w gq.Where, kind schema.Kind, text string) error {
-	return internal("storage: Invalid user input: Error resolving filter expression %[1]s %[2]s '%[3]s': Invalid user input: Received literal Utf8(\"%[3]s\") and could not convert to literal of type '%[4]s'",
-		w.Prop, w.Op, text, columnType(kind))
+// unfilterable is the server's failure for a condition whose value is not its column's: what chooses the rows of an
+// update or a delete goes to storage as text, which compares no dates with text and no integers with fractions.
+func unfilterable(w gq.Where, kind schema.Kind, text, literal string) error {
+	return internal("storage: Invalid user input: Error resolving filter expression %s %s %s: Invalid user input: Received literal %s and could not convert to literal of type '%s'",
+		w.Prop, w.Op, text, literal, columnType(kind))
 }
 
 func (m *mutation) updateStatement(s *gq.Update) error {

@@ -127,6 +127,10 @@ func compare(a, b Value) (order int, ok bool) {
 		if a.kind == kindUint && b.kind == kindUint {
 			return cmp.Compare(a.num, b.num), true
 		}
+		if a.kind == kindFloat32 || b.kind == kindFloat32 {
+			// As the column has it: 0.1 is what 32 bits make of it.
+			return cmp.Compare(float32(a.asFloat()), float32(b.asFloat())), true
+		}
 		return cmp.Compare(a.asFloat(), b.asFloat()), true
 	case a.kind != b.kind:
 		return 0, false
@@ -172,7 +176,14 @@ func listContains(list, item Value) bool {
 	}
 	want := string(item.appendJSON(nil))
 	for i := range doc.Items {
-		if string(jsondoc.Append(nil, &doc.Items[i])) == want {
+		e := &doc.Items[i]
+		if e.Kind == jsondoc.Number && item.numeric() {
+			if n, err := strconv.ParseFloat(e.Text, 64); err == nil && n == item.asFloat() {
+				return true
+			}
+			continue
+		}
+		if string(jsondoc.Append(nil, e)) == want {
 			return true
 		}
 	}
@@ -244,37 +255,37 @@ func scalarParam(name string, kind schema.Kind, v *jsondoc.Value) (Value, error)
 }
 
 func integerParam(name string, kind schema.Kind, v *jsondoc.Value) (Value, error) {
+	unsigned := kind == schema.U64 || kind == schema.U32
+	what := "integer"
+	if unsigned {
+		what = "unsigned integer"
+	}
 	text := v.Text
 	switch {
 	case v.Kind == jsondoc.String:
 		if !validInteger(text, kind) {
-			return Value{}, badRequest("param '%s': expected integer string, got '%s'", name, text)
+			return Value{}, badRequest("param '%s': expected %s string, got '%s'", name, what, text)
 		}
 	case v.Kind != jsondoc.Number:
-		return Value{}, badRequest("param '%s': expected integer", name)
+		return Value{}, badRequest("param '%s': expected %s", name, what)
 	case !v.IsInteger() || !validInteger(text, kind):
-		what := "integer"
-		if kind == schema.U64 || kind == schema.U32 {
-			what = "unsigned integer"
-		}
 		return Value{}, badRequest("param '%s': expected %s number", name, what)
 	}
-	if kind == schema.U64 || kind == schema.U32 {
+	if unsigned {
 		n, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			return Value{}, badRequest("param '%s': expected unsigned integer number", name)
-		}
-		if n > math.MaxInt64 {
-			return Value{}, badRequest("param '%s': value %s exceeds current engine range for U64 (max 9223372036854775807)", name, text)
-		}
-		if kind == schema.U32 && n > math.MaxUint32 {
+		switch {
+		case err != nil:
+			return Value{}, badRequest("param '%s': expected %s number", name, what)
+		case kind == schema.U32 && n > math.MaxUint32:
 			return Value{}, badRequest("param '%s': value %s exceeds U32", name, text)
+		case n > math.MaxInt64:
+			return Value{}, badRequest("param '%s': value %s exceeds current engine range for U64 (max 9223372036854775807)", name, text)
 		}
 		return uintValue(n), nil
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return Value{}, badRequest("param '%s': expected integer number", name)
+		return Value{}, badRequest("param '%s': expected %s number", name, what)
 	}
 	if kind == schema.I32 && (n > math.MaxInt32 || n < math.MinInt32) {
 		return Value{}, badRequest("param '%s': value %s exceeds I32", name, text)
@@ -416,7 +427,7 @@ func toColumn(owner string, p *schema.Property, v Value) (Value, error) {
 		}
 	case schema.I32, schema.I64:
 		if v.kind != kindInt && v.kind != kindUint {
-			return v, wrong(map[schema.Kind]string{schema.I32: "Int32", schema.I64: "Int64"}[t.Kind])
+			return v, wrong(columnType(t.Kind))
 		}
 		if t.Kind == schema.I32 {
 			return intValue(int64(int32(v.int()))), nil // #nosec G115 -- the server wraps around, too
@@ -424,7 +435,7 @@ func toColumn(owner string, p *schema.Property, v Value) (Value, error) {
 		return intValue(v.int()), nil
 	case schema.U32, schema.U64:
 		if v.kind != kindInt && v.kind != kindUint {
-			return v, wrong(map[schema.Kind]string{schema.U32: "UInt32", schema.U64: "UInt64"}[t.Kind])
+			return v, wrong(columnType(t.Kind))
 		}
 		if t.Kind == schema.U32 {
 			return uintValue(uint64(uint32(v.num))), nil // #nosec G115 -- as above

@@ -42,8 +42,12 @@ type Type struct {
 	Enum []string
 }
 
+// String is the type as messages name it.
 func (t Type) String() string {
 	s := t.Kind.String()
+	if t.Enum != nil {
+		s = "enum(" + t.EnumList() + ")"
+	}
 	if t.List {
 		s = "[" + s + "]"
 	}
