@@ -92,7 +92,7 @@ func meaningOf(rec *recorder.Record) string {
 	case rec.Verdict == recorder.Valid:
 		return "Valid: the figures below can be quoted, with their intervals."
 	case ratiosOnly:
-		return "Directional: ratios and differences below hold, absolute figures do not, since server and generator shared a busy machine."
+		return "Directional: ratios and differences below hold, absolute figures do not, since the generator's machine was busy, and with it the server if it runs there."
 	case rec.Verdict == recorder.Directional:
 		return "Directional: the figures below show a direction and are not to be quoted."
 	default:

@@ -176,6 +176,8 @@ func writerFinding(g *group) *Finding {
 	fromLow, fromHigh := bounds(from)
 	_, toHigh := bounds(to)
 	switch {
+	case g.idle[g.levels[0]] > mostlyIdle || g.idle[g.levels[len(g.levels)-1]] > mostlyIdle:
+		return &Finding{Text: text + ": the workers paused between their operations, so these rates are the script's own."}
 	case from.CI == nil || to.CI == nil:
 		return &Finding{
 			Text: text + " (too few samples for an interval).",

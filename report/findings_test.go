@@ -68,6 +68,7 @@ func TestARateThatPausesSetHasNoInterval(t *testing.T) {
 			c.Record(5*time.Millisecond, recorder.OK)
 		}
 	})
+	assert.NotContains(t, said(Build(rec)), "too few")
 	text := inTerminal(t, Build(rec))
 	assert.Contains(t, text, "Operations/s at 1 worker are the script's own: its workers paused for 99.5 % of the time.")
 	for _, g := range groupsOf(rec) {
