@@ -12,8 +12,9 @@ import (
 
 	"github.com/mitodl/xk6-omnigraph/emulator/cluster"
 	"github.com/mitodl/xk6-omnigraph/emulator/costmodel"
+	"github.com/mitodl/xk6-omnigraph/emulator/gq"
 	"github.com/mitodl/xk6-omnigraph/emulator/graph"
-	"github.com/mitodl/xk6-omnigraph/emulator/server"
+	"github.com/mitodl/xk6-omnigraph/emulator/operation"
 )
 
 func clusterGraph(dir, id string) string {
@@ -120,7 +121,6 @@ func (inv *invocation) beforeOpening() error {
 }
 
 func (inv *invocation) directCommand(ctx context.Context, g *graph.Graph) (any, printer, error) {
-	gen := inv.generation
 	switch inv.command.path {
 	case "query":
 		return inv.directQuery(ctx, g)
@@ -129,22 +129,22 @@ func (inv *invocation) directCommand(ctx context.Context, g *graph.Graph) (any, 
 	case "load":
 		return inv.directLoad(ctx, g)
 	case "snapshot":
-		s, err := g.Snapshot(inv.branch())
-		return server.SnapshotJSON(s, gen), printSnapshot, err
+		v, err := inv.caller(g).Snapshot(inv.branch())
+		return v, printSnapshot, err
 	case "export":
 		return nil, nil, g.Export(inv.env.Stdout, inv.branch(), inv.flags["--type"], inv.flags["--table"])
 	case "branch list":
-		return map[string]any{"branches": g.Branches()}, printBranches, nil
+		return inv.caller(g).Branches(), printBranches, nil
 	case "branch create", "branch delete", "branch merge":
 		return inv.directBranch(ctx, g)
 	case "commit list":
-		list, err := g.Commits(inv.branch())
-		return server.CommitsJSON(list, gen), printCommits, err
+		v, err := inv.caller(g).Commits(inv.branch())
+		return v, printCommits, err
 	case "commit show":
-		c, err := g.Commit(inv.args[0])
-		return server.CommitJSON(c, gen), printCommit, err
+		v, err := inv.caller(g).Commit(inv.args[0])
+		return v, printCommit, err
 	case "schema show":
-		return map[string]any{"schema_source": g.SchemaSource()}, printSchema, nil
+		return inv.caller(g).Schema(), printSchema, nil
 	case "optimize":
 		return inv.optimize(ctx, g)
 	case "cleanup":
@@ -155,11 +155,13 @@ func (inv *invocation) directCommand(ctx context.Context, g *graph.Graph) (any, 
 	return nil, nil, fail("the emulator lacks `%s` on a store", inv.command.path)
 }
 
-func costWork(c graph.Cost) costmodel.Work {
-	return costmodel.Work{Fragments: c.Fragments, Rows: c.Rows, Commits: c.Commits, SinceOptimize: c.SinceOptimize}
+// caller runs this call's operations on a store.
+func (inv *invocation) caller(g *graph.Graph) operation.Caller {
+	return operation.Caller{Store: g, Generation: inv.generation, Actor: inv.get("--as")}
 }
 
-func (inv *invocation) directQuery(ctx context.Context, g *graph.Graph) (any, printer, error) {
+// parsed is the query that a query or a mutate runs, with its parameters.
+func (inv *invocation) parsed(g *graph.Graph) (*gq.Query, graph.Params, error) {
 	source, _, err := inv.source()
 	if err != nil {
 		return nil, nil, err
@@ -173,6 +175,11 @@ func (inv *invocation) directQuery(ctx context.Context, g *graph.Graph) (any, pr
 		name = inv.args[0]
 	}
 	q, err := g.Parse(source, name)
+	return q, params, err
+}
+
+func (inv *invocation) directQuery(ctx context.Context, g *graph.Graph) (any, printer, error) {
+	q, params, err := inv.parsed(g)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -180,16 +187,16 @@ func (inv *invocation) directQuery(ctx context.Context, g *graph.Graph) (any, pr
 	if inv.has("--snapshot") {
 		t = graph.Target{Snapshot: inv.get("--snapshot")}
 	}
-	res, err := g.Query(ctx, q, params, t)
+	text, err := inv.caller(g).Query(ctx, q, params, t, func(c graph.Cost) error {
+		if inv.cost == nil {
+			return nil
+		}
+		return sleep(ctx, inv.cost.Read(operation.Work(c, 0), false))
+	})
 	if err != nil {
 		return nil, nil, err
 	}
-	if inv.cost != nil {
-		if err := sleep(ctx, inv.cost.Read(costWork(res.Cost), false)); err != nil {
-			return nil, nil, err
-		}
-	}
-	return server.AppendRead(nil, res, t, inv.generation), printRows, nil
+	return text, printRows, nil
 }
 
 // write is a store write by the actor of --as.
@@ -197,34 +204,19 @@ func (inv *invocation) write() graph.Write {
 	w := graph.Write{Branch: inv.branch(), Actor: inv.get("--as"), IfCommit: inv.get("--if-commit")}
 	if inv.cost != nil {
 		w.Hold = func(ctx context.Context, c graph.Cost, _ int) error {
-			return sleep(ctx, inv.cost.Commit(costWork(c)))
+			return sleep(ctx, inv.cost.Commit(operation.Work(c, 0)))
 		}
 	}
 	return w
 }
 
 func (inv *invocation) directMutate(ctx context.Context, g *graph.Graph) (any, printer, error) {
-	source, _, err := inv.source()
+	q, params, err := inv.parsed(g)
 	if err != nil {
 		return nil, nil, err
 	}
-	params, err := inv.params()
-	if err != nil {
-		return nil, nil, err
-	}
-	name := ""
-	if len(inv.args) > 0 {
-		name = inv.args[0]
-	}
-	q, err := g.Parse(source, name)
-	if err != nil {
-		return nil, nil, err
-	}
-	res, err := g.Mutate(ctx, q, params, inv.write())
-	if err != nil {
-		return nil, nil, err
-	}
-	return server.MutationJSON(res, inv.get("--as"), inv.generation), printMutation, nil
+	v, err := inv.caller(g).Mutate(ctx, q, params, inv.write())
+	return v, printMutation, err
 }
 
 func (inv *invocation) directLoad(ctx context.Context, g *graph.Graph) (any, printer, error) {
@@ -233,12 +225,10 @@ func (inv *invocation) directLoad(ctx context.Context, g *graph.Graph) (any, pri
 		inner := fileError(err).Error()
 		return nil, nil, &report{[]string{"io: " + inner, inner}}
 	}
-	mode := graph.LoadMode(inv.get("--mode"))
-	res, err := g.Load(ctx, string(data), mode, inv.optional("--from"), inv.write())
+	v, err := inv.caller(g).Load(ctx, string(data), graph.LoadMode(inv.get("--mode")), inv.optional("--from"), inv.write())
 	if err != nil {
 		return nil, nil, err
 	}
-	v := server.LoadJSON(inv.uri, res, mode, inv.optional("--from"), inv.get("--as"), inv.generation)
 	if inv.generation >= graph.V010 {
 		return v, printLoad, nil
 	}
@@ -250,49 +240,27 @@ func (inv *invocation) directLoad(ctx context.Context, g *graph.Graph) (any, pri
 	return summary, printLoad, err
 }
 
-func optional(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
-}
-
 func (inv *invocation) directBranch(ctx context.Context, g *graph.Graph) (any, printer, error) {
-	name, actor := inv.args[0], optional(inv.get("--as"))
+	name := inv.args[0]
 	switch inv.command.path {
 	case "branch create":
 		from := inv.get("--from")
 		if from == "" {
 			from = graph.MainBranch
 		}
-		err := g.CreateBranch(ctx, name, from)
-		return struct {
-			URI   string  `json:"uri"`
-			From  string  `json:"from"`
-			Name  string  `json:"name"`
-			Actor *string `json:"actor_id"`
-		}{inv.uri, from, name, actor}, printBranchCreated, err
+		v, err := inv.caller(g).CreateBranch(ctx, name, from)
+		return v, printBranchCreated, err
 	case "branch delete":
-		err := g.DeleteBranch(ctx, name)
-		return struct {
-			URI   string  `json:"uri"`
-			Name  string  `json:"name"`
-			Actor *string `json:"actor_id"`
-		}{inv.uri, name, actor}, printBranchDeleted, err
-	}
-	into := inv.get("--into")
-	if into == "" {
-		into = graph.MainBranch
+		v, err := inv.caller(g).DeleteBranch(ctx, name)
+		return v, printBranchDeleted, err
 	}
 	w := inv.write()
-	w.Branch = into
-	outcome, err := g.MergeBranch(ctx, name, w)
-	return struct {
-		Source  string             `json:"source"`
-		Target  string             `json:"target"`
-		Outcome graph.MergeOutcome `json:"outcome"`
-		Actor   *string            `json:"actor_id"`
-	}{name, into, outcome, actor}, printMerged, err
+	w.Branch = inv.get("--into")
+	if w.Branch == "" {
+		w.Branch = graph.MainBranch
+	}
+	v, err := inv.caller(g).MergeBranch(ctx, name, w)
+	return v, printMerged, err
 }
 
 func (inv *invocation) optimize(ctx context.Context, g *graph.Graph) (any, printer, error) {

@@ -12,9 +12,24 @@ import (
 	"github.com/mitodl/xk6-omnigraph/emulator/gq"
 	"github.com/mitodl/xk6-omnigraph/emulator/graph"
 	"github.com/mitodl/xk6-omnigraph/emulator/jsondoc"
+	"github.com/mitodl/xk6-omnigraph/emulator/operation"
 	"github.com/mitodl/xk6-omnigraph/emulator/policy"
 	"github.com/mitodl/xk6-omnigraph/emulator/schema"
 )
+
+// caller runs this request's operations.
+func (r *request) caller() operation.Caller {
+	return operation.Caller{Store: r.graph.Store, Generation: r.s.opts.Generation, Actor: r.actor}
+}
+
+// answer answers with what an operation returned.
+func (r *request) answer(v any, err error) {
+	if err != nil {
+		r.fail(err)
+		return
+	}
+	r.ok(v)
+}
 
 func (r *request) ok(v any) {
 	r.deprecate()
@@ -159,16 +174,13 @@ func (r *request) runQuery(v values, source, name string, strict bool) {
 func (r *request) answerQuery(q *gq.Query, params *jsondoc.Value, t graph.Target) {
 	others := r.s.reads.Add(1) - 1
 	defer r.s.reads.Add(-1)
-	res, err := r.graph.Store.Query(r.Context(), q, params, t)
-	if err == nil {
-		err = r.payRead(res.Cost, others)
-	}
+	text, err := r.caller().Query(r.Context(), q, params, t, func(c graph.Cost) error { return r.payRead(c, others) })
 	if err != nil {
 		r.fail(err)
 		return
 	}
 	r.deprecate()
-	writeBytes(r.w, http.StatusOK, AppendRead(make([]byte, 0, len(res.Rows)+256), res, t, r.s.opts.Generation))
+	writeBytes(r.w, http.StatusOK, text)
 }
 
 func (r *request) mutate() {
@@ -249,12 +261,7 @@ func (r *request) answerMutation(q *gq.Query, params *jsondoc.Value, branch stri
 	}
 	w := r.write(branch)
 	w.IfCommit = r.ifCommit
-	res, err := r.graph.Store.Mutate(r.Context(), q, params, w)
-	if err != nil {
-		r.fail(err)
-		return
-	}
-	r.ok(MutationJSON(res, r.actor, r.s.opts.Generation))
+	r.answer(r.caller().Mutate(r.Context(), q, params, w))
 }
 
 func (r *request) invoke() {
@@ -445,12 +452,7 @@ func (r *request) runLoad(data, mode, branch string, from *string, size int64) {
 		r.fail(err)
 		return
 	}
-	res, err := r.graph.Store.Load(r.Context(), data, graph.LoadMode(mode), from, r.write(branch))
-	if err != nil {
-		r.fail(err)
-		return
-	}
-	r.ok(LoadJSON(r.graph.Store.URI(), res, graph.LoadMode(mode), from, r.actor, r.s.opts.Generation))
+	r.answer(r.caller().Load(r.Context(), data, graph.LoadMode(mode), from, r.write(branch)))
 }
 
 // branchParam is the branch of a GET, main unless the query string names one. ok is false where that was answered.
@@ -502,6 +504,18 @@ func unescaped(s string) string {
 	return strings.ToValidUTF8(string(b), "\uFFFD")
 }
 
+// answerLight answers with what an operation on a branch returned, and pays for one that reads no rows.
+func (r *request) answerLight(branch string, operation func(branch string) (any, error)) {
+	v, err := operation(branch)
+	if err != nil {
+		r.fail(err)
+		return
+	}
+	if r.light(branch) {
+		r.ok(v)
+	}
+}
+
 // light pays for an answer that reads no rows.
 func (r *request) light(branch string) bool {
 	if r.s.opts.Cost == nil {
@@ -523,21 +537,12 @@ func (r *request) snapshot() {
 	if !ok || !r.allow(r.graph.Policy, policy.Read, branch, "") {
 		return
 	}
-	s, err := r.graph.Store.Snapshot(branch)
-	if err != nil {
-		r.fail(err)
-		return
-	}
-	if r.light(branch) {
-		r.ok(SnapshotJSON(s, r.s.opts.Generation))
-	}
+	r.answerLight(branch, r.caller().Snapshot)
 }
 
 func (r *request) schema() {
 	if r.allow(r.graph.Policy, policy.Read, graph.MainBranch, "") && r.light(graph.MainBranch) {
-		r.ok(struct {
-			Source string `json:"schema_source"`
-		}{r.graph.Store.SchemaSource()})
+		r.ok(r.caller().Schema())
 	}
 }
 
@@ -552,9 +557,7 @@ func (r *request) schemaApply() {
 
 func (r *request) branches() {
 	if r.allow(r.graph.Policy, policy.Read, graph.MainBranch, "") && r.light(graph.MainBranch) {
-		r.ok(struct {
-			Branches []string `json:"branches"`
-		}{r.graph.Store.Branches()})
+		r.ok(r.caller().Branches())
 	}
 }
 
@@ -576,16 +579,7 @@ func (r *request) createBranch() {
 		return
 	}
 	defer done()
-	if err := r.graph.Store.CreateBranch(r.Context(), name, from); err != nil {
-		r.fail(err)
-		return
-	}
-	r.ok(struct {
-		URI   string   `json:"uri"`
-		From  string   `json:"from"`
-		Name  string   `json:"name"`
-		Actor nullable `json:"actor_id"`
-	}{r.graph.Store.URI(), from, name, nullable(r.actor)})
+	r.answer(r.caller().CreateBranch(r.Context(), name, from))
 }
 
 func (r *request) deleteBranch() {
@@ -593,15 +587,7 @@ func (r *request) deleteBranch() {
 	if !r.allow(r.graph.Policy, policy.BranchDelete, "", name) {
 		return
 	}
-	if err := r.graph.Store.DeleteBranch(r.Context(), name); err != nil {
-		r.fail(err)
-		return
-	}
-	r.ok(struct {
-		URI   string   `json:"uri"`
-		Name  string   `json:"name"`
-		Actor nullable `json:"actor_id"`
-	}{r.graph.Store.URI(), name, nullable(r.actor)})
+	r.answer(r.caller().DeleteBranch(r.Context(), name))
 }
 
 func (r *request) merge() {
@@ -625,17 +611,7 @@ func (r *request) merge() {
 		r.fail(graph.ErrEmptyBranch)
 		return
 	}
-	outcome, err := r.graph.Store.MergeBranch(r.Context(), source, r.write(into))
-	if err != nil {
-		r.fail(err)
-		return
-	}
-	r.ok(struct {
-		Source  string             `json:"source"`
-		Target  string             `json:"target"`
-		Outcome graph.MergeOutcome `json:"outcome"`
-		Actor   nullable           `json:"actor_id"`
-	}{source, into, outcome, nullable(r.actor)})
+	r.answer(r.caller().MergeBranch(r.Context(), source, r.write(into)))
 }
 
 func (r *request) commits() {
@@ -643,28 +619,14 @@ func (r *request) commits() {
 	if !ok || !r.allow(r.graph.Policy, policy.Read, branch, "") {
 		return
 	}
-	list, err := r.graph.Store.Commits(branch)
-	if err != nil {
-		r.fail(err)
-		return
-	}
-	if r.light(branch) {
-		r.ok(CommitsJSON(list, r.s.opts.Generation))
-	}
+	r.answerLight(branch, r.caller().Commits)
 }
 
 func (r *request) commit() {
 	if !r.allow(r.graph.Policy, policy.Read, graph.MainBranch, "") {
 		return
 	}
-	c, err := r.graph.Store.Commit(r.args[0])
-	if err != nil {
-		r.fail(err)
-		return
-	}
-	if r.light(graph.MainBranch) {
-		r.ok(CommitJSON(c, r.s.opts.Generation))
-	}
+	r.answerLight(graph.MainBranch, func(string) (any, error) { return r.caller().Commit(r.args[0]) })
 }
 
 func (r *request) export() {

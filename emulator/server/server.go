@@ -18,6 +18,7 @@ import (
 	"github.com/mitodl/xk6-omnigraph/emulator/costmodel"
 	"github.com/mitodl/xk6-omnigraph/emulator/faults"
 	"github.com/mitodl/xk6-omnigraph/emulator/graph"
+	"github.com/mitodl/xk6-omnigraph/emulator/operation"
 	"github.com/mitodl/xk6-omnigraph/emulator/policy"
 )
 
@@ -452,16 +453,12 @@ func until(ctx context.Context, t time.Time) error {
 	}
 }
 
-func work(c graph.Cost, others int64) costmodel.Work {
-	return costmodel.Work{Fragments: c.Fragments, Rows: c.Rows, Commits: c.Commits, SinceOptimize: c.SinceOptimize, Others: int(max(others, 0))}
-}
-
 // payRead waits as long as a read of this cost takes; others were in flight when it began.
 func (r *request) payRead(c graph.Cost, others int64) error {
 	if r.s.opts.Cost == nil {
 		return nil
 	}
-	return until(r.Context(), r.start.Add(r.s.opts.Cost.Read(work(c, others), r.cli())))
+	return until(r.Context(), r.start.Add(r.s.opts.Cost.Read(operation.Work(c, others), r.cli())))
 }
 
 // write is the graph.Write of this request, paying the cost model where it has one.
@@ -469,7 +466,7 @@ func (r *request) write(branch string) graph.Write {
 	w := graph.Write{Branch: branch, Actor: r.actor}
 	if m := r.s.opts.Cost; m != nil {
 		w.Hold = func(ctx context.Context, c graph.Cost, writers int) error {
-			cost := work(c, int64(writers-1)+r.graph.starting.Load())
+			cost := operation.Work(c, int64(writers-1)+r.graph.starting.Load())
 			cost.Draw = costmodel.Draw(r.s.draws.Add(1))
 			return until(ctx, time.Now().Add(m.Commit(cost)))
 		}
@@ -486,7 +483,7 @@ func (r *request) payStart(branch string) error {
 	others := int64(r.graph.Store.Writers()) + r.graph.starting.Add(1) - 1
 	defer r.graph.starting.Add(-1)
 	c := r.graph.Store.StateCost(branch)
-	return until(r.Context(), r.start.Add(m.BeforeCommit(work(c, others))))
+	return until(r.Context(), r.start.Add(m.BeforeCommit(operation.Work(c, others))))
 }
 
 // fail answers an error.

@@ -1,6 +1,7 @@
-package server
+package operation
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 
@@ -8,10 +9,8 @@ import (
 	"github.com/mitodl/xk6-omnigraph/emulator/jsondoc"
 )
 
-// The bodies below are what both the server and the CLI stand-in print.
-
-// AppendRead appends a read's answer.
-func AppendRead(dst []byte, res *graph.Result, t graph.Target, g graph.Generation) []byte {
+// appendRead appends a read's answer.
+func appendRead(dst []byte, res *graph.Result, t graph.Target, g graph.Generation) []byte {
 	dst = append(dst, `{"query_name":`...)
 	dst = jsondoc.AppendString(dst, res.QueryName)
 	dst = append(dst, `,"target":{"branch":`...)
@@ -52,8 +51,8 @@ type mutationBody struct {
 	Actor  nullable `json:"actor_id"`
 }
 
-// MutationJSON is a mutation's answer.
-func MutationJSON(res *graph.MutationResult, actor string, g graph.Generation) any {
+// mutationJSON is a mutation's answer.
+func mutationJSON(res *graph.MutationResult, actor string, g graph.Generation) any {
 	b := mutationBody{Branch: res.Branch, Query: res.QueryName, Nodes: res.Nodes, Edges: res.Edges, Actor: nullable(actor)}
 	if g < graph.V010 {
 		return b
@@ -61,7 +60,7 @@ func MutationJSON(res *graph.MutationResult, actor string, g graph.Generation) a
 	return struct {
 		mutationBody
 		Commit any `json:"commit"`
-	}{b, CommitJSON(res.Commit, g)}
+	}{b, commitJSON(res.Commit, g)}
 }
 
 type tableBody struct {
@@ -88,8 +87,8 @@ func entityKind(edge bool) string {
 	return "node"
 }
 
-// SnapshotJSON is a snapshot's answer.
-func SnapshotJSON(s graph.Snapshot, g graph.Generation) any {
+// snapshotJSON is a snapshot's answer.
+func snapshotJSON(s graph.Snapshot, g graph.Generation) any {
 	if g >= graph.V010 {
 		sets := make([]datasetBody, len(s.Tables))
 		for i, t := range s.Tables {
@@ -114,11 +113,11 @@ func SnapshotJSON(s graph.Snapshot, g graph.Generation) any {
 	}{s.Branch, s.ManifestVersion, graph.InternalSchemaVersion, tables}
 }
 
-// CommitsJSON is a history's answer: oldest first in 0.8, newest first from 0.9 on.
-func CommitsJSON(list []*graph.Commit, g graph.Generation) any {
+// commitsJSON is a history's answer: oldest first in 0.8, newest first from 0.9 on.
+func commitsJSON(list []*graph.Commit, g graph.Generation) any {
 	out := make([]any, len(list))
 	for i, c := range list {
-		out[i] = CommitJSON(c, g)
+		out[i] = commitJSON(c, g)
 	}
 	if g >= graph.V010 {
 		slices.Reverse(out)
@@ -146,8 +145,8 @@ type loadHead struct {
 	Mode    string  `json:"mode"`
 }
 
-// LoadJSON is a load's answer.
-func LoadJSON(uri string, res *graph.LoadResult, mode graph.LoadMode, from *string, actor string, g graph.Generation) any {
+// loadJSON is a load's answer.
+func loadJSON(uri string, res *graph.LoadResult, mode graph.LoadMode, from *string, actor string, g graph.Generation) any {
 	head := loadHead{uri, res.Branch, from, res.BranchCreated, string(mode)}
 	if g < graph.V010 {
 		tables := make([]loadedTable, 0, len(res.Tables))
@@ -177,5 +176,53 @@ func LoadJSON(uri string, res *graph.LoadResult, mode graph.LoadMode, from *stri
 		Total  int            `json:"total_entities"`
 		Actor  nullable       `json:"actor_id"`
 		Commit any            `json:"commit"`
-	}{head, nodes, edges, total, nullable(actor), CommitJSON(res.Commit, g)}
+	}{head, nodes, edges, total, nullable(actor), commitJSON(res.Commit, g)}
+}
+
+// nullable is a string that is null when empty.
+type nullable string
+
+// MarshalJSON writes null for the empty string.
+func (n nullable) MarshalJSON() ([]byte, error) {
+	if n == "" {
+		return []byte("null"), nil
+	}
+	return json.Marshal(string(n))
+}
+
+// commitBody is a commit of 0.8.
+type commitBody struct {
+	ID           string   `json:"graph_commit_id"`
+	Branch       nullable `json:"manifest_branch"`
+	Version      uint64   `json:"manifest_version"`
+	Parent       nullable `json:"parent_commit_id"`
+	MergedParent nullable `json:"merged_parent_commit_id"`
+	Actor        nullable `json:"actor_id"`
+	CreatedAt    int64    `json:"created_at"`
+}
+
+// newCommitBody is a commit from 0.10 on.
+type newCommitBody struct {
+	ID           string   `json:"graph_commit_id"`
+	Branch       nullable `json:"graph_branch"`
+	Version      uint64   `json:"graph_manifest_version"`
+	Parent       nullable `json:"parent_commit_id"`
+	MergedParent nullable `json:"merged_parent_commit_id"`
+	Actor        nullable `json:"actor_id"`
+	CreatedAt    int64    `json:"created_at"`
+}
+
+// commitJSON is a commit as an API generation shows it; nil is null.
+func commitJSON(c *graph.Commit, g graph.Generation) any {
+	if c == nil {
+		return nil
+	}
+	b := commitBody{
+		ID: c.ID, Branch: nullable(c.Branch), Version: c.Version, Parent: nullable(c.Parent),
+		MergedParent: nullable(c.MergedParent), Actor: nullable(c.Actor), CreatedAt: c.CreatedAt.UnixMicro(),
+	}
+	if g >= graph.V010 {
+		return newCommitBody(b)
+	}
+	return b
 }
