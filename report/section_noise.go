@@ -60,7 +60,7 @@ func noiseAnswer(rec *recorder.Record, groups []*group) answer {
 			strings.Join(words, ", "), percent(rec.Limits.Margin)),
 	}
 	if rec.Limits.NoiseFloor > 0 {
-		f.Next = fmt.Sprintf("Give the other scenarios of the day NOISE_FLOOR=%.3f.", rec.Limits.NoiseFloor)
+		f.Next = floorAdvice(all, rec.Limits.NoiseFloor)
 	}
 	out := answer{findings: []Finding{f}, sections: []Section{{Title: "Noise floor", Tables: []Table{t}, Notes: []string{
 		"The floor is the root mean square of the blocks' differences; its interval takes them as normal around 0.",
@@ -71,6 +71,24 @@ func noiseAnswer(rec *recorder.Record, groups []*group) answer {
 		}
 	}
 	return out
+}
+
+// floorAdvice says for what the record's one floor stands, and which operations need a larger one.
+func floorAdvice(all []noise, floor float64) string {
+	text := fmt.Sprintf("Give the other scenarios of the day NOISE_FLOOR=%.3f", floor)
+	of := slices.MinFunc(all, func(a, b noise) int {
+		return cmp.Compare(math.Abs(*a.floor.Value-floor), math.Abs(*b.floor.Value-floor))
+	})
+	var larger []string
+	for _, n := range all {
+		if *n.floor.Value > 2*floor {
+			larger = append(larger, fmt.Sprintf("%s %.3f", n.name, *n.floor.Value))
+		}
+	}
+	if len(larger) == 0 {
+		return text + "."
+	}
+	return fmt.Sprintf("%s, the floor of %s. Runs about what is noisier take its own: %s.", text, of.name, joinWords(larger))
 }
 
 // rootMeanSquare is the size of differences whose sign says nothing. Its interval takes them as normal around 0: the

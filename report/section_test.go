@@ -266,6 +266,18 @@ func TestTheFloorIsTheRootMeanSquareOfItsBlocks(t *testing.T) {
 	assert.Nil(t, rootMeanSquare([]float64{0.1}).CI)
 }
 
+func TestANoisierOperationHasAFloorOfItsOwn(t *testing.T) {
+	extras := map[string]string{
+		"noise:http_read":   `{"pairs":40,"differences":[0.01,-0.01,0.01,-0.01,0.01]}`,
+		"noise:http_insert": `{"pairs":5,"differences":[0.5,-0.5,0.5,-0.5,0.5]}`,
+	}
+	d := Build(withExtra(t, extras, func(rec *recorder.Recorder) { rec.SetNoiseFloor(0.01) }))
+	assert.Contains(t, said(d), "NOISE_FLOOR=0.010, the floor of http_read. Runs about what is noisier take its own: http_insert 0.500.")
+	delete(extras, "noise:http_insert")
+	d = Build(withExtra(t, extras, func(rec *recorder.Recorder) { rec.SetNoiseFloor(0.01) }))
+	assert.Contains(t, said(d), "NOISE_FLOOR=0.010.")
+}
+
 // searchRecord is a capacity run whose p95 is as given at each rate, three times.
 func searchRecord(t *testing.T, p95 map[float64]float64, spoil func(rec *recorder.Recorder)) *recorder.Record {
 	t.Helper()

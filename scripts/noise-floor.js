@@ -13,7 +13,7 @@ import exec from 'k6/execution';
 import { CLIClient, HTTPClient, compare, record, report, sequence } from 'k6/x/omnigraph';
 import { number, target } from './lib/target.js';
 import { insertRow, pointRead, row } from './lib/council.js';
-import { begin, compacted, described, leave, needKeys, optimizeNow, pick, round, sized, stepScenarios } from './lib/scenario.js';
+import { begin, compacted, described, leave, needKeys, optimizeNow, pick, sized, stepScenarios } from './lib/scenario.js';
 import { median } from './lib/numbers.js';
 
 const presets = {
@@ -98,7 +98,7 @@ function pair(operation) {
       block.b = [];
     }
     if (made === step.of) {
-      rec.extra(`noise:${step.name}`, { pairs: step.pairs, differences: differences.map(round) });
+      rec.extra(`noise:${step.name}`, { pairs: step.pairs, differences: [...differences] });
       const floor = Math.sqrt(differences.reduce((sum, d) => sum + d * d, 0) / differences.length);
       if (step.name === steps[0].name && Number.isFinite(floor)) {
         rec.noiseFloor(floor);
