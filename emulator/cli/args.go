@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -169,8 +170,11 @@ func parse(args []string) (*call, error) {
 		c.alias, word = word, to
 	}
 	if slices.Contains(groups, word) {
-		if len(rest) == 0 {
+		switch {
+		case len(rest) == 0:
 			return nil, &usageError{helpText}
+		case strings.HasPrefix(rest[0], "-"):
+			return nil, usage(nil, "'omnigraph %s' requires a subcommand but one was not provided", word)
 		}
 		word += " " + rest[0]
 		rest = rest[1:]
@@ -249,12 +253,22 @@ func (c *call) parse(args []string) error {
 		if o == nil {
 			return usage(c.command, "unexpected argument '%s' found\n\n  tip: to pass '%s' as a value, use '-- %s'", name, name, name)
 		}
+		if err := c.once(o); err != nil {
+			return err
+		}
 		c.order = append(c.order, o.name)
 		if o.value == "" {
+			if inline {
+				return usage(c.command, "unexpected value '%s' for '%s' found; no more were expected", value, o)
+			}
 			c.flags[o.name] = nil
 			continue
 		}
 		if !inline {
+			if len(args) > 0 && isFlag(args[0]) && c.command.option(args[0]) == nil {
+				name := args[0][:2]
+				return usage(c.command, "unexpected argument '%s' found\n\n  tip: to pass '%s' as a value, use '-- %s'", name, name, name)
+			}
 			if len(args) == 0 {
 				return usage(c.command, "a value is required for '%s' but none was supplied", o)
 			}
@@ -268,7 +282,23 @@ func (c *call) parse(args []string) error {
 	return nil
 }
 
+// isFlag reports whether an argument is a flag in short form, which no option takes for its value.
+func isFlag(arg string) bool { return len(arg) > 1 && arg[0] == '-' && arg[1] != '-' }
+
+// once refuses an option that is given a second time, unless it lists things.
+func (c *call) once(o *option) error {
+	if !c.has(o.name) || o.name == "--type" || o.name == "--table" {
+		return nil
+	}
+	return usage(c.command, "the argument '%s' cannot be used multiple times", o)
+}
+
 func (c *call) validate() error {
+	if keep := c.get("--keep"); c.has("--keep") {
+		if _, err := strconv.ParseUint(keep, 10, 32); err != nil {
+			return &usageError{fmt.Sprintf("error: invalid value '%s' for '%s': invalid digit found in string\n\nFor more information, try '--help'.\n", keep, c.command.option("--keep"))}
+		}
+	}
 	for _, pair := range c.command.conflicts {
 		if c.has(pair[0]) && c.has(pair[1]) {
 			first, second := pair[0], pair[1]

@@ -134,6 +134,10 @@ func run(ctx context.Context, args []string, env Env) int {
 		fmt.Fprintln(env.Stdout, d.body)
 		return d.code
 	}
+	if errors.As(err, &u) {
+		fmt.Fprint(env.Stderr, u.message)
+		return 2
+	}
 	printReport(env.Stderr, err)
 	return 1
 }
@@ -159,6 +163,9 @@ func (inv *invocation) run(ctx context.Context) error {
 	var err error
 	if inv.generation, err = Generation(inv.env.Getenv(EnvAPI)); err != nil {
 		return fail("%s: %v", EnvAPI, err)
+	}
+	if inv.has("--if-commit") && inv.generation < graph.V010 {
+		return usage(inv.command, "unexpected argument '--if-commit' found\n\n  tip: to pass '--if-commit' as a value, use '-- --if-commit'")
 	}
 	if inv.command.path == "version" {
 		fmt.Fprintf(inv.env.Stdout, "omnigraph %s\n", server.Version(inv.generation))
@@ -199,6 +206,9 @@ func sleep(ctx context.Context, d time.Duration) error {
 // directOnly are the commands that work on a store only.
 var directOnly = map[string]string{"optimize": "", "cleanup": "", "repair": ""}
 
+// writes are the commands that change a graph.
+var writes = map[string]bool{"mutate": true, "load": true, "branch create": true, "branch delete": true, "branch merge": true}
+
 // address decides between a server and a store.
 func (inv *invocation) address(ctx context.Context) error {
 	inv.server, inv.graphID = inv.get("--server"), inv.get("--graph")
@@ -213,14 +223,21 @@ func (inv *invocation) address(ctx context.Context) error {
 		inv.uri = inv.get("--uri")
 	}
 	path := inv.command.path
+	_, storage := directOnly[path]
 	switch {
+	case inv.has("--cluster") && !storage && path != "queries list":
+		word, _, _ := strings.Cut(path, " ")
+		return fail("`%s` is a data command; --cluster addresses a cluster-scoped command and does not apply.", word)
 	case inv.uri != "" && inv.server != "":
 		return fail("--store and --server are mutually exclusive — pick one way to address the graph")
 	case inv.server != "" && path == "queries list":
 		return fail("`%s` is a cluster control command; --server addresses a served graph and does not apply. It operates on a cluster (pass --cluster <dir|uri>, or select a cluster profile).", path)
 	case inv.server != "":
-		if _, direct := directOnly[path]; direct {
+		if storage {
 			return fail("`%s` is a direct (storage-native) command; --server addresses a served graph and does not apply. Pass a storage URI, or --cluster <dir> --graph <id>.", path)
+		}
+		if inv.has("--as") && writes[path] {
+			return fail("`--as` is not allowed on a served write — the server resolves the actor from the bearer token. Remove `--as`, or run the write directly against storage with `--store <uri>`.")
 		}
 		return inv.addressServer(ctx)
 	case inv.get("--cluster") != "" && inv.graphID != "":

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"time"
+	"strings"
 
 	"github.com/mitodl/xk6-omnigraph/emulator/cluster"
 	"github.com/mitodl/xk6-omnigraph/emulator/costmodel"
@@ -57,7 +57,11 @@ func (inv *invocation) direct(ctx context.Context) (err error) {
 	g, err := graph.Open(inv.uri, inv.options())
 	if err != nil {
 		if errors.Is(err, graph.ErrNoStore) {
-			return fail("storage: Not found: %s/__manifest/_versions", inv.uri)
+			at := inv.uri
+			if abs, err := filepath.Abs(at); err == nil {
+				at = strings.TrimPrefix(abs, "/")
+			}
+			return fail("storage: Dataset at path %[1]s/__manifest was not found: Not found: %[1]s/__manifest/_versions", at)
 		}
 		return fail("%v", err)
 	}
@@ -109,7 +113,7 @@ func (inv *invocation) beforeOpening() error {
 	case err != nil:
 		return err
 	case (path == "query" || path == "mutate") && !adhoc && len(inv.args) == 0:
-		return fail("%s", errNameless)
+		return inv.nameless()
 	case (path == "query" || path == "mutate") && !adhoc:
 		return fail("by-name invocation needs a server (the stored-query catalog is server-owned); use -e '<gq>' or --query <file> for an ad-hoc query against --store, or address a server with --server / --profile")
 	case path == "cleanup" && !inv.has("--keep") && !inv.has("--older-than"):
@@ -295,6 +299,23 @@ func (inv *invocation) optimize(ctx context.Context, g *graph.Graph) (any, print
 // everything keeps all versions: the bound for a cleanup by age alone, which the emulator's versions never reach.
 const everything = 1 << 30
 
+// checkAge checks a whole number with a unit, seconds where it has none.
+func checkAge(text string) error {
+	number := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyz")
+	unit := text[len(number):]
+	if _, err := strconv.ParseUint(number, 10, 64); err != nil {
+		why := "invalid digit found in string"
+		if number == "" {
+			why = "cannot parse integer from empty string"
+		}
+		return fail("invalid duration '%s': %s", text, why)
+	}
+	if unit != "" && (len(unit) > 1 || !strings.Contains("smhdw", unit)) {
+		return fail("unknown duration unit '%s'. Supported: s, m, h, d, w", unit)
+	}
+	return nil
+}
+
 func (inv *invocation) cleanup(ctx context.Context, g *graph.Graph) (any, printer, error) {
 	keep := everything
 	if inv.has("--keep") {
@@ -303,8 +324,8 @@ func (inv *invocation) cleanup(ctx context.Context, g *graph.Graph) (any, printe
 			return nil, nil, fail("invalid value '%s' for '--keep <KEEP>'", inv.get("--keep"))
 		}
 		keep = n
-	} else if _, err := time.ParseDuration(inv.get("--older-than")); err != nil {
-		return nil, nil, fail("invalid duration '%s'", inv.get("--older-than"))
+	} else if err := checkAge(inv.get("--older-than")); err != nil {
+		return nil, nil, err
 	}
 	if !inv.has("--confirm") {
 		fmt.Fprintf(inv.env.Stderr, "cleanup is destructive — rerun with --confirm. Policy for %s: keep %d versions\n", inv.uri, keep)

@@ -135,7 +135,7 @@ func printTable(w io.Writer, columns []string, rows []jsondoc.Value) {
 	for i := range rows {
 		cells[i] = make([]string, len(columns))
 		for j, c := range columns {
-			cells[i][j] = cell(rows[i].Get(c))
+			cells[i][j] = strings.ReplaceAll(cell(rows[i].Get(c)), "\n", `\n`)
 			widths[j] = max(widths[j], utf8.RuneCountInString(cells[i][j]))
 		}
 	}

@@ -140,6 +140,9 @@ func indent(text []byte) []byte {
 // source reads the query text of -e or --query; ok is false where neither is given.
 func (inv *invocation) source() (text string, ok bool, err error) {
 	if inv.has("--query-string") {
+		if inv.get("--query-string") == "" {
+			return "", true, fail("--query-string must not be empty")
+		}
 		return inv.get("--query-string"), true, nil
 	}
 	if !inv.has("--query") {
@@ -321,7 +324,14 @@ func (inv *invocation) queryName() *string {
 	return &inv.args[0]
 }
 
-var errNameless = "provide a query name to invoke from the catalog, or -e '<gq>' / --query <file> for an ad-hoc query"
+// nameless refuses a query or a mutation that says neither what it runs nor what that is called.
+func (inv *invocation) nameless() error {
+	what := "query"
+	if inv.command.path == "mutate" {
+		what = "mutation"
+	}
+	return fail("provide a %[1]s name to invoke from the catalog, or -e '<gq>' / --query <file> for an ad-hoc %[1]s", what)
+}
 
 func (inv *invocation) servedQuery(ctx context.Context) error {
 	text, adhoc, err := inv.source()
@@ -334,7 +344,7 @@ func (inv *invocation) servedQuery(ctx context.Context) error {
 	}
 	if !adhoc {
 		if len(inv.args) == 0 {
-			return fail("%s", errNameless)
+			return inv.nameless()
 		}
 		return inv.servedPost(ctx, "/queries/"+url.PathEscape(inv.args[0]), s, printRows)
 	}
@@ -358,7 +368,7 @@ func (inv *invocation) servedMutate(ctx context.Context) error {
 	}
 	if !adhoc {
 		if len(inv.args) == 0 {
-			return fail("%s", errNameless)
+			return inv.nameless()
 		}
 		path := "/queries/" + url.PathEscape(inv.args[0])
 		if inv.has("--if-commit") {

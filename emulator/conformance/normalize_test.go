@@ -31,6 +31,7 @@ func (s *side) scrub(text string) string {
 	text = strings.ReplaceAll(text, filepath.Dir(s.dir), "ROOT")
 	// Storage errors name the folder without its leading slash, in the server's eyes or in the CLI's.
 	text = strings.ReplaceAll(text, strings.TrimPrefix(s.dir, "/"), "DIR")
+	text = strings.ReplaceAll(text, strings.TrimPrefix(filepath.Dir(s.dir), "/"), "ROOT")
 	text = ulid.ReplaceAllString(text, "ULID")
 	// How a digest is made is the business of who made it.
 	text = sha256Hex.ReplaceAllString(text, "DIGEST")

@@ -286,3 +286,41 @@ func oddValues() []*testCase {
 		param("[Date]", `match { $d: Doc } return { $d.name, $x }`, []string{"soon"}).fails(400),
 	)
 }
+
+func oddCalls() []*testCase {
+	const one = `query q() { match { $m: Memory } return { $m.slug } order { $m.slug } limit 1 }`
+	const text = `query q() { match { $d: Doc { name: "full" } } return { "a,b" as c, "q\"x" as d, "line\nbreak" as e, "é日本" as f, "" as g, 1.5 as h } }`
+	const nothing = `query w() { delete Project where slug = "none" }`
+	list := []*testCase{
+		served("query", "--params={}", "-e", one, "--json"),
+		served("query", "-e", one, "q", "--json"),
+		served("query", "-e", one, "x", "--json").fails(1),
+		served("query", "-e", "", "--json").fails(1),
+		served("query", "-e", one, "--json", "--json").fails(2),
+		served("query", "-e", one, "-e", one).fails(2),
+		served("query", "--json=true", "-e", one).fails(2),
+		served("mutate", "--json").fails(1),
+		served("mutate", "-e", nothing, "--as", "act-load").fails(1),
+		served("mutate", "-e", nothing, "--if-commit", "x").fails(2),
+		served("mutate", "-e", nothing, "--branch", "nope").fails(1),
+		served("branch", "create", "x", "--as", "act-load").fails(1),
+		served("branch").fails(2), served("commit").fails(2), served("schema").fails(2),
+		served("branch", "create").fails(2),
+		served("branch", "create", "a;b").fails(1),
+		served("branch", "merge", "main").fails(1),
+		cli("query", "-e", one, "--cluster", "rig", "--graph", "council").fails(1),
+		cli("branch", "list", "--cluster", "rig", "--graph", "council").fails(1),
+		cli("query", "-e", one, "--store", "nowhere").fails(1),
+		cli("snapshot", "nowhere").fails(1),
+		cli("mutate", "-e", one, "--store", "{{store}}").fails(1),
+		cli("cleanup", "{{store}}", "--keep", "x").fails(2),
+		cli("cleanup", "{{store}}", "--keep", "-1").fails(2),
+		cli("cleanup", "{{store}}", "--older-than", "1x").fails(1),
+		cli("cleanup", "{{store}}", "--older-than", "1.5h").fails(1),
+		cli("init", "x").fails(2),
+	}
+	for _, format := range []string{"json", "jsonl", "csv", "table", "kv"} {
+		list = append(list, served("query", "-e", text, "--format", format))
+	}
+	return list
+}

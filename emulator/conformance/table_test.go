@@ -183,6 +183,7 @@ func table() []*testCase {
 	section("odd date", oddDates()...)
 	section("odd value", oddValues()...)
 	section("cli", cliCases()...)
+	section("odd call", oddCalls()...)
 	section("store", storeCases()...)
 	section("version", cli("version"), cli("--version"))
 	section("cluster", clusterCases()...)
