@@ -254,6 +254,13 @@ func oddBranches() []*testCase {
 	)
 }
 
+func oddOrderings() []*testCase {
+	return each(400, func(order string) *testCase {
+		return read("$p: Project", "$p.slug as a, $p.name as b", "order { "+order+" }")
+	},
+		"", "a,", "a asc,", "a b", "a, = b", "{ a }", "$p 1", "a 1.5", "Memory")
+}
+
 func oddValues() []*testCase {
 	filter := func(f string) *testCase { return read("$d: Doc "+f, "$d.name", "order { $d.name }") }
 	param := func(kind, source string, value any) *testCase {

@@ -182,6 +182,7 @@ func table() []*testCase {
 	section("odd load", oddLoads()...)
 	section("odd date", oddDates()...)
 	section("odd value", oddValues()...)
+	section("odd ordering", oddOrderings()...)
 	section("cli", cliCases()...)
 	section("odd call", oddCalls()...)
 	section("store", storeCases()...)

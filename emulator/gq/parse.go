@@ -580,23 +580,29 @@ func (p *parser) orderings() ([]Ordering, error) {
 	}
 	var list []Ordering
 	for {
-		if len(list) > 0 && p.Take("}") {
-			return list, nil
-		}
-		if p.Cur().Is("}") {
-			return nil, p.Expected("ordering")
-		}
+		start := p.Mark()
 		e, err := p.expr(0)
 		if err != nil {
+			if p.Mark() == start {
+				return nil, p.Expected("ordering")
+			}
 			return nil, err
 		}
 		o := Ordering{Expr: e}
-		if p.Take("desc") {
+		expected := "`,` or `}`"
+		switch {
+		case p.Take("desc"):
 			o.Desc = true
-		} else {
-			p.Take("asc")
+		case !p.Take("asc"):
+			expected = "order_dir"
 		}
 		list = append(list, o)
-		p.Take(",")
+		if p.Take("}") {
+			return list, nil
+		}
+		// Unlike those of a return, the entries of an order need their commas, and none behind the last.
+		if err := p.Need(",", expected); err != nil {
+			return nil, err
+		}
 	}
 }
