@@ -340,13 +340,14 @@ func listRange(kind schema.Kind, v *jsondoc.Value) error {
 	if !v.IsInteger() {
 		return nil
 	}
-	n, err := strconv.ParseInt(v.Text, 10, 64)
-	switch {
-	case err != nil:
-	case kind == schema.I32 && (n > math.MaxInt32 || n < math.MinInt32):
-		return badRequest("list value %s exceeds Int32 range", v.Text)
-	case kind == schema.U32 && n > math.MaxUint32:
-		return badRequest("list value %s exceeds UInt32 range", v.Text)
+	// What not even 64 bits hold is refused with its own words later.
+	if n, err := strconv.ParseInt(v.Text, 10, 64); err == nil {
+		switch {
+		case kind == schema.I32 && (n > math.MaxInt32 || n < math.MinInt32):
+			return badRequest("list value %s exceeds Int32 range", v.Text)
+		case kind == schema.U32 && n > math.MaxUint32:
+			return badRequest("list value %s exceeds UInt32 range", v.Text)
+		}
 	}
 	return nil
 }
