@@ -64,7 +64,7 @@ func TestACommandThatIgnoresEverythingIsKilled(t *testing.T) {
 		go func() {
 			<-out
 			signals <- syscall.SIGINT
-			signals <- syscall.SIGINT
+			signals <- syscall.SIGTERM // another one is never the echo of the first
 		}()
 
 		var ended *rig.CommandError
