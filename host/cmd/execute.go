@@ -42,13 +42,15 @@ func execute(gs *state.GlobalState) (code int) {
 		}
 	}()
 	closeLog := func() error { return nil }
-	root := newRootCommand(gs, &closeLog)
+	interrupts := newInterrupts(gs)
+	root := newRootCommand(gs, &closeLog, interrupts)
 	root.SetArgs(gs.CmdArgs[1:])
 	err := root.ExecuteContext(gs.Ctx)
 	if err != nil {
 		logError(gs, err)
 	}
 	announceExit(gs, err)
+	interrupts.close()
 	if closeErr := closeLog(); closeErr != nil {
 		gs.FallbackLogger.WithError(closeErr).Error("closing the log failed")
 	}
@@ -101,7 +103,7 @@ func announceExit(gs *state.GlobalState, err error) {
 }
 
 // newRootCommand makes the command tree. closeLog is set once logging has been set up.
-func newRootCommand(gs *state.GlobalState, closeLog *func() error) *cobra.Command {
+func newRootCommand(gs *state.GlobalState, closeLog *func() error, interrupts *interrupts) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "k6",
 		Short:         "an embedded stand-in for k6, a load generator scripted in JavaScript",
@@ -119,7 +121,7 @@ func newRootCommand(gs *state.GlobalState, closeLog *func() error) *cobra.Comman
 	root.SetErr(gs.Stderr)
 	root.PersistentFlags().AddFlagSet(globalFlags(gs))
 	root.AddCommand(
-		newRunCommand(gs), newInspectCommand(gs), newArchiveCommand(gs), newVersionCommand(gs), newFeaturesCommand(gs),
+		newRunCommand(gs, interrupts), newInspectCommand(gs), newArchiveCommand(gs), newVersionCommand(gs), newFeaturesCommand(gs),
 		newNewCommand(gs), newXCommand(gs),
 		newRefusedCommand("deps", "List the dependencies of a script (in the real k6)"),
 		newRefusedCommand("cloud", "Run a test in Grafana Cloud k6 (in the real k6)"),

@@ -69,6 +69,8 @@ type process struct {
 func newProcess(t *testing.T, args ...string) *process {
 	t.Helper()
 	p := &process{signals: make(chan os.Signal, 2), exits: make(chan int, 2)}
+	ended := make(chan struct{})
+	t.Cleanup(func() { close(ended) })
 	mutex := &sync.Mutex{}
 	stdout := &console.Writer{Mutex: mutex, Writer: &p.stdout}
 	stderr := &console.Writer{Mutex: mutex, Writer: &p.stderr}
@@ -91,8 +93,8 @@ func newProcess(t *testing.T, args ...string) *process {
 		Stderr:         stderr,
 		Stdin:          &bytes.Buffer{},
 		OSExit:         func(code int) { p.exits <- code },
-		SignalNotify:   func(c chan<- os.Signal, _ ...os.Signal) { go p.forward(c) },
-		SignalStop:     func(chan<- os.Signal) { close(p.signals) },
+		SignalNotify:   func(c chan<- os.Signal, _ ...os.Signal) { go p.forward(c, ended) },
+		SignalStop:     func(chan<- os.Signal) {},
 		Logger:         logger,
 		FallbackLogger: logger,
 		Usage:          usage.New(),
@@ -101,9 +103,18 @@ func newProcess(t *testing.T, args ...string) *process {
 	return p
 }
 
-func (p *process) forward(to chan<- os.Signal) {
-	for sig := range p.signals {
-		to <- sig
+// forward hands on what the process is sent, as long as it lives.
+func (p *process) forward(to chan<- os.Signal, ended <-chan struct{}) {
+	for {
+		select {
+		case sig := <-p.signals:
+			select {
+			case to <- sig:
+			default: // as the system does with a channel that is full
+			}
+		case <-ended:
+			return
+		}
 	}
 }
 

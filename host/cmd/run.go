@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +19,7 @@ import (
 	"go.k6.io/k6/v2/output"
 )
 
-func newRunCommand(gs *state.GlobalState) *cobra.Command {
+func newRunCommand(gs *state.GlobalState, interrupts *interrupts) *cobra.Command {
 	flags := &testFlags{systemEnv: true}
 	cmd := &cobra.Command{
 		Use:   "run SCRIPT",
@@ -33,6 +31,7 @@ func newRunCommand(gs *state.GlobalState) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			r.interrupts = interrupts
 			r.addressGiven = cmd.Flags().Changed("address")
 			return r.run(cmd.Context())
 		},
@@ -60,6 +59,8 @@ type run struct {
 	state  *lib.TestRunState
 	mode   summary.Mode
 	scopes *summary.Scopes
+	// interrupts are watched from the first VU on, and until the process ends.
+	interrupts *interrupts
 	// addressGiven says that the address of the REST API stands on the command line.
 	addressGiven bool
 }
@@ -179,7 +180,7 @@ func (r *run) run(ctx context.Context) (err error) {
 		return err
 	}
 	r.describe(e.Plan(), outputs)
-	defer r.handleSignals(e)()
+	r.interrupts.watch(e.Abort)
 
 	screen := startDisplay(r.gs, e)
 	stopJudging := engine.StartJudging(aggregator, e)
@@ -193,10 +194,12 @@ func (r *run) run(ctx context.Context) (err error) {
 		r.summarize(ctx, e)
 	}
 	screen.finish()
+	r.interrupts.finish()
 	verdict := r.verdict(runErr, crossed)
 	stopOutputs(verdict)
 	if r.config.Linger.Bool && runErr == nil {
 		r.linger(ctx)
+		r.interrupts.finish()
 	}
 	return verdict
 }
@@ -230,45 +233,14 @@ func (r *run) verdict(runErr error, crossed []string) error {
 	return runErr
 }
 
-// handleSignals aborts the test on the first signal and ends the process on the second, until the returned
-// function is called.
-func (r *run) handleSignals(e *engine.Engine) (stop func()) {
-	signals := make(chan os.Signal, 2)
-	done := make(chan struct{})
-	r.gs.SignalNotify(signals, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		select {
-		case sig := <-signals:
-			r.gs.Logger.WithField("sig", sig).Debug("stopping k6 in response to a signal")
-			e.Abort(errext.WithAbortReasonIfNone(errext.WithExitCodeIfNone(
-				fmt.Errorf("test run was aborted because k6 received a '%s' signal", sig), exitcodes.ExternalAbort),
-				errext.AbortedByUser))
-		case <-done:
-			return
-		}
-		select {
-		case sig := <-signals:
-			r.gs.Logger.WithField("sig", sig).Errorf("aborting k6 at once, since it received a second signal '%s'", sig)
-			r.gs.OSExit(int(exitcodes.ExternalAbort))
-		case <-done:
-		}
-	}()
-	return func() {
-		r.gs.SignalStop(signals)
-		close(done)
-	}
-}
-
 // linger waits for a signal or the end of the process.
 func (r *run) linger(ctx context.Context) {
-	signals := make(chan os.Signal, 1)
-	r.gs.SignalNotify(signals, os.Interrupt, syscall.SIGTERM)
-	defer r.gs.SignalStop(signals)
+	signal := r.interrupts.linger()
 	if !r.gs.Flags.Quiet {
 		r.gs.Logger.Info("the test is over, but --linger is on: waiting for Ctrl+C")
 	}
 	select {
-	case <-signals:
+	case <-signal:
 	case <-ctx.Done():
 	}
 }

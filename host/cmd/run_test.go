@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"go.k6.io/k6/v2/internal/event"
 	"go.k6.io/k6/v2/lib/fsext"
 )
 
@@ -238,6 +239,48 @@ func TestSignalsAbortOnceThenKill(t *testing.T) {
 	}
 	p.run()
 	assert.Equal(t, 105, <-p.exits)
+}
+
+func TestASignalWhileTheLastResultsAreWrittenLosesNothing(t *testing.T) {
+	t.Parallel()
+	const answered, ended = "the test is over and its last results are being written: another signal ends k6 without them",
+		"aborting k6 at once, since it received a second signal 'interrupt'"
+	for name, c := range map[string]struct {
+		source  string
+		signals []string // the messages that answer the signals sent while a subscriber is at work
+		code    int
+		exits   int
+	}{
+		"a second one": {"export default function () { console.log('at work'); sleep(60) }", []string{answered}, 105, 0},
+		"a third one":  {"export default function () { console.log('at work'); sleep(60) }", []string{answered, ended}, 105, 1},
+		"the first":    {"export default function () {}", []string{answered}, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := script(t, "import { sleep } from 'k6'; "+c.source)
+			heard := make(chan struct{})
+			hear := func() { heard <- struct{}{} }
+			p.gs.Logger.AddHook(signalOn{"at work": func() { p.signals <- os.Interrupt }, answered: hear, ended: hear})
+			id, events := p.gs.Events.Subscribe(event.Exit)
+			defer p.gs.Events.Unsubscribe(id)
+			written := make(chan bool, 1)
+			go func() {
+				exit := <-events
+				for range c.signals {
+					p.signals <- os.Interrupt
+					<-heard
+				}
+				written <- true
+				exit.Done()
+			}()
+			assert.Equal(t, c.code, p.run())
+			assert.True(t, <-written)
+			assert.Len(t, p.exits, c.exits)
+			for _, message := range c.signals {
+				assert.Equal(t, 1, strings.Count(p.stderr.String(), message), message)
+			}
+		})
+	}
 }
 
 // signalOn calls a function when its message is logged.
