@@ -170,6 +170,7 @@ func (c *client) check() error {
 // open builds the transport at the first operation; no constructor does I/O.
 func (c *client) open() (transport, *wire.Error) {
 	c.once.Do(func() {
+		c.mi.root.recording.sawTarget(c.transport, &c.settings)
 		if c.transport == wire.TransportCLI {
 			c.carrier, c.problem = c.openCLI()
 		} else {

@@ -27,6 +27,7 @@ func (inv *invocation) addAttempt() {
 		inv.add(m.errors, s.plain.With("error_kind", string(out.Err.Kind)), 1)
 		inv.c.mi.root.recording.noteFailure(out.Err)
 	}
+	inv.c.mi.root.recording.sawAnswer(out)
 	t := &out.Timings
 	inv.add(m.attemptDuration, durations, metrics.D(t.Total))
 	s.cell.RecordAttempt(t.Total)
@@ -120,8 +121,11 @@ func (inv *invocation) record() {
 	}
 	s.cell.AddAttempts(inv.attempts)
 	if out.Err == nil {
-		if inv.op.Op == wire.OpVersion {
+		switch inv.op.Op {
+		case wire.OpVersion:
 			inv.c.mi.root.recording.sawCLI(out.Success.Doc)
+		case wire.OpHealth:
+			inv.c.mi.root.recording.sawServer(out.Success.Doc)
 		}
 		s.cell.AddRows(out.Success.RowCount)
 		s.cell.AddAffected(out.Success.AffectedNodes, out.Success.AffectedEdges)

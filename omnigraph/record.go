@@ -244,9 +244,8 @@ func (mi *instance) readState(c *client) (recorder.State, error) {
 	}
 	state.Commits, state.CommitsSinceOptimize = &n, &since
 	if c.transport == wire.TransportHTTP {
-		if health, err := mi.ask(c, wire.OpHealth); err == nil {
-			mi.root.recording.sawServer(gjson.Get(health.Doc, "version").String())
-		}
+		// Its answer tells the server's version. One that has none is no reason to do without the state.
+		_, _ = mi.ask(c, wire.OpHealth)
 	}
 	store := c.settings.store
 	if store == "" {
@@ -275,22 +274,21 @@ func (mi *instance) ask(c *client, op wire.Op) (*wire.Success, error) {
 	return nil, fmt.Errorf("no operation %s", op)
 }
 
-// sawServer notes the server's version, and that it is the emulator if it says so.
-func (r *recording) sawServer(version string) {
-	r.recorder.SetSystem(recorder.System{Server: version})
-	if _, rest, found := strings.Cut(version, "emulator"); found {
-		model := strings.Trim(rest, " -+.()")
-		if model == "" {
-			model = "none"
-		}
-		r.recorder.SetEmulator(recorder.Emulator{CostModel: model, Version: version})
-	}
+// sawServer notes the server's version, which its answer to a health check gives.
+func (r *recording) sawServer(health string) {
+	r.serverSeen.Do(func() {
+		version := gjson.Get(health, "version").String()
+		r.recorder.SetSystem(recorder.System{Server: version})
+		r.sawVersion(version)
+	})
 }
 
 // sawCLI notes the CLI's version, as `omnigraph --version` prints it.
 func (r *recording) sawCLI(version string) {
 	r.cliSeen.Do(func() {
-		r.recorder.SetSystem(recorder.System{CLI: strings.TrimSpace(strings.TrimPrefix(version, "omnigraph"))})
+		version = strings.TrimSpace(strings.TrimPrefix(version, "omnigraph"))
+		r.recorder.SetSystem(recorder.System{CLI: version})
+		r.sawVersion(version)
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"go.k6.io/k6/v2/js/common"
@@ -43,9 +44,12 @@ type recording struct {
 	// unwritable is why the record will not be written, or nil.
 	unwritable error
 	// claim keeps other runs from writing into the same folder.
-	claim   *recorder.Claim
-	status  *lib.TestStatus
-	cliSeen sync.Once
+	claim  *recorder.Claim
+	status *lib.TestStatus
+	// serverSeen and cliSeen say that the version is noted.
+	serverSeen, cliSeen sync.Once
+	// emulated is what is known of an emulator behind the run, nil if nothing is.
+	emulated atomic.Pointer[emulation]
 	// seen maps the scenarios that made an operation to their executors.
 	seen sync.Map
 	// spare are descriptors that are held open until the record is written, so that it can be even where the run has

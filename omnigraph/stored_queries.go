@@ -133,6 +133,7 @@ func (inv *invocation) readCatalog(carrier transport) (queries map[string]wire.S
 		Tags: metrics.TagsAndMeta{Tags: inv.series.request, Metadata: inv.meta},
 	}
 	out := carrier.do(inv.ctx, session, &wire.Operation{Op: wire.OpQueries, Graph: inv.op.Graph, Timeout: min(inv.op.Timeout, catalogPatience)})
+	inv.c.mi.root.recording.sawAnswer(out)
 	if out.Err != nil {
 		return nil, inv.ctx.Err() != nil
 	}

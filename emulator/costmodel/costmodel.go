@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Header is the response header by which every answer of a costed emulator says so.
+// Header is the response header by which every answer of the emulator names its cost model.
 const Header = "Omnigraph-Emulator-Cost-Model"
 
 // ClientHeader is set by the emulator's CLI stand-in, so that the server can charge for what a CLI call costs

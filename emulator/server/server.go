@@ -214,10 +214,15 @@ func (s *Server) match(segments []string) *route {
 	return nil
 }
 
+// noCost is the cost model's name where there is none; it is shared by all answers, so that it allocates nothing.
+var noCost = []string{costmodel.None}
+
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	if s.opts.Cost != nil {
 		w.Header().Set(costmodel.Header, s.opts.Cost.Name)
+	} else {
+		w.Header()[costmodel.Header] = noCost
 	}
 	if s.opts.Generation >= graph.V013 {
 		w.Header().Set(apiHeader, apiVersion)

@@ -121,7 +121,7 @@ func TestACostedServerSaysSoEverywhere(t *testing.T) {
 	}
 	require.Equal(t, "free", ask(t, s, "POST", "/graphs/council/query", "{").header.Get(costmodel.Header))
 	require.Equal(t, "0.8.0-emulator+free", ask(t, s, "GET", "/healthz", "").doc(t)["version"])
-	require.Empty(t, ask(t, demoServer(t, server.Options{}), "GET", "/healthz", "").header.Get(costmodel.Header))
+	require.Equal(t, costmodel.None, ask(t, demoServer(t, server.Options{}), "GET", "/healthz", "").header.Get(costmodel.Header))
 }
 
 // slow is a cost model whose commits take long enough to be in flight together.

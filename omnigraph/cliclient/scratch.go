@@ -5,28 +5,30 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/mitodl/xk6-omnigraph/internal/scratch"
 )
 
 // The names of what is made.
 var (
-	homePattern  = scratchPattern("home")
-	filesPattern = scratchPattern("call")
+	homePattern  = scratch.Pattern(homeKind)
+	filesPattern = scratch.Pattern(filesKind)
 )
 
-// scratch is what one call keeps on disk: an empty configuration folder and the values too long for an argument, all
+// callScratch is what one call keeps on disk: an empty configuration folder and the values too long for an argument, all
 // readable by this user alone.
-type scratch struct{ home, files string }
+type callScratch struct{ home, files string }
 
 // makeScratch writes the files of a call and puts their paths into its arguments. On an error nothing is left behind.
-func makeScratch(a *arguments, withHome bool) (*scratch, error) {
-	s := &scratch{}
+func makeScratch(a *arguments, withHome bool) (*callScratch, error) {
+	s := &callScratch{}
 	if err := s.fill(a, withHome); err != nil {
 		return nil, errors.Join(err, s.remove())
 	}
 	return s, nil
 }
 
-func (s *scratch) fill(a *arguments, withHome bool) (err error) {
+func (s *callScratch) fill(a *arguments, withHome bool) (err error) {
 	if withHome {
 		if s.home, err = os.MkdirTemp(homeParent, homePattern); err != nil {
 			if s.home, err = os.MkdirTemp("", homePattern); err != nil {
@@ -51,7 +53,7 @@ func (s *scratch) fill(a *arguments, withHome bool) (err error) {
 }
 
 // remove deletes everything; the CLI may have put files of its own into its configuration folder.
-func (s *scratch) remove() error {
+func (s *callScratch) remove() error {
 	var errs []error
 	if s.home != "" {
 		// Nearly always the folder is still empty, and one system call is enough.

@@ -20,7 +20,7 @@ const (
 )
 
 // launch starts the process and sees it to its end. An error says that it never ran.
-func (c *Client) launch(ctx context.Context, op *wire.Operation, args *arguments, files *scratch, lines *wire.Lines, began time.Time) (finished, error) {
+func (c *Client) launch(ctx context.Context, op *wire.Operation, args *arguments, files *callScratch, lines *wire.Lines, began time.Time) (finished, error) {
 	program, err := c.find()
 	if err != nil {
 		return finished{}, err

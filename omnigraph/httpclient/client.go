@@ -198,6 +198,7 @@ func (c *Client) decode(out *wire.Outcome, op *wire.Operation, r *httpext.Respon
 	t := &r.Timings
 	out.Status = r.Status
 	out.Connected = true
+	out.CostModel = r.Headers[wire.HeaderCostModel]
 	out.ConnReused = t.Connecting == 0 && t.TLSHandshaking == 0
 	out.Timings.Blocked = metrics.ToD(t.Blocked)
 	out.Timings.Connecting = metrics.ToD(t.Connecting)

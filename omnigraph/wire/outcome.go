@@ -14,6 +14,8 @@ type Outcome struct {
 	Timings  Timings
 	// ConnReused says that the attempt went over a kept connection; it is meaningful if Connected is set.
 	ConnReused, Connected bool
+	// CostModel is the cost model that an emulator's answer names, empty for any other server and over the CLI.
+	CostModel string
 	// Process is what the CLI's process cost, nil over HTTP and where no process was started.
 	Process *Process
 }

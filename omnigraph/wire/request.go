@@ -29,6 +29,8 @@ const (
 const (
 	// HeaderAPI carries the version of the HTTP contract that a request is written for.
 	HeaderAPI = "Omnigraph-Http-Api"
+	// HeaderCostModel is how the emulator's answers name their cost model.
+	HeaderCostModel = "Omnigraph-Emulator-Cost-Model"
 	// HeaderIfCommit carries the expected head of a conditional mutation.
 	HeaderIfCommit = "Omnigraph-If-Graph-Commit"
 )
