@@ -25,6 +25,7 @@ import (
 // The global events of k6 that a recording follows, by number: their constants are internal to k6.
 const (
 	eventTestStart = 2
+	eventTestEnd   = 3
 	eventExit      = 6
 )
 
@@ -74,6 +75,23 @@ func (r *recording) warn(err error) {
 	}
 }
 
+// fail says that results are lost, and asks k6 to exit with an error while it still may.
+func (r *recording) fail(err error) {
+	r.mu.Lock()
+	logger, status := r.logger, r.status
+	r.mu.Unlock()
+	if logger != nil {
+		logger.Error(err.Error())
+	}
+	if status != nil {
+		status.MarkFailed()
+	}
+}
+
+// wanted tells whether this run is to leave a record; the caller holds the lock. k6 inspect and k6 archive run the init
+// code and no test: they leave no record, nor take the place of one.
+func (r *recording) wanted() bool { return r.config != nil && r.begun && r.unwritable == nil }
+
 // attach follows the run's events, once for the process. Where a host has no events (in module tests) the recording
 // begins and ends with what calls it.
 func (r *recording) attach(vu modules.VU) {
@@ -96,12 +114,14 @@ func follow(events common.Events, r *recording) {
 		return
 	}
 	r.deferred = true
-	_, ch := global.Subscribe(eventTestStart, eventExit)
+	_, ch := global.Subscribe(eventTestStart, eventTestEnd, eventExit)
 	go func() {
 		for e := range ch {
 			switch e.Type {
 			case eventTestStart:
 				r.start()
+			case eventTestEnd:
+				r.rehearse()
 			case eventExit:
 				r.end(exitError(e.Data))
 			}
@@ -199,20 +219,17 @@ func (r *recording) end(err error) {
 	claim := r.claim
 	r.claim = nil
 	signaled := r.signaled
-	// k6 inspect and k6 archive run the init code and no test: they leave no record, nor take the place of one.
-	wanted := r.config != nil && r.begun && r.unwritable == nil
+	wanted := r.wanted()
 	r.mu.Unlock()
-	if err != nil && !signaled {
+	if endedEarly(err) && !signaled {
 		r.recorder.SetEndedBy(firstLine(err.Error()))
 	}
 	for _, f := range spare {
 		_ = f.Close() // read only
 	}
 	if wanted {
-		if err := r.write(); err != nil {
-			// The partial file stays: it is all that is left.
-			r.warn(fmt.Errorf("the record could not be written, %s holds what there is: %w", r.config.path(partialFile), err))
-			r.recorder.SetPartialPath("")
+		if err := r.save(); err != nil {
+			r.fail(err)
 		}
 	}
 	if err := r.recorder.Close(); err != nil {

@@ -2,10 +2,7 @@ package omnigraph
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"go.k6.io/k6/v2/js/common"
 
@@ -19,6 +16,7 @@ import (
 const (
 	recordFile   = "record.json"
 	partialFile  = "record.partial.ndjson"
+	emptyFile    = "record.empty.json"
 	markdownFile = "report.md"
 	htmlFile     = "report.html"
 )
@@ -90,8 +88,9 @@ func (r *recording) finish(facts *summaryFacts, opts reportOptions, color bool) 
 	if err != nil {
 		return "", err
 	}
+	aside := configured && r.config.keepsEarlier(rec)
 	if configured && !wait {
-		if err := r.write(); err != nil {
+		if err := r.save(); err != nil {
 			return "", err
 		}
 	}
@@ -105,6 +104,8 @@ func (r *recording) finish(facts *summaryFacts, opts reportOptions, color bool) 
 	switch {
 	case r.unwritable != nil:
 		fmt.Fprintf(&b, "\n%s\n", r.unwritable)
+	case aside:
+		fmt.Fprintf(&b, "\n%s\n", r.config.keeps())
 	case configured:
 		fmt.Fprintf(&b, "\nrecord: %s, report: %s, %s\n", r.config.path(recordFile), r.config.path(markdownFile), r.config.path(htmlFile))
 	}
@@ -149,52 +150,4 @@ func (r *recording) scenarios(facts *summaryFacts) []recorder.Scenario {
 		return true
 	})
 	return out
-}
-
-// write writes the record and the report's files.
-func (r *recording) write() error {
-	rec, err := r.build()
-	if err != nil {
-		return err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if err := rec.Write(r.config.path(recordFile)); err != nil {
-		return err
-	}
-	doc := report.Build(rec)
-	var markdown bytes.Buffer
-	if err := doc.Markdown(&markdown); err != nil {
-		return fmt.Errorf("markdown report: %w", err)
-	}
-	var page bytes.Buffer
-	if err := doc.HTML(&page); err != nil {
-		return fmt.Errorf("html report: %w", err)
-	}
-	return errors.Join(
-		writeWhole(r.config.path(markdownFile), markdown.Bytes()),
-		writeWhole(r.config.path(htmlFile), page.Bytes()),
-	)
-}
-
-// writeWhole replaces a file at once, so that no reader sees half of it.
-func writeWhole(path string, data []byte) error {
-	temporary, err := os.CreateTemp(filepath.Dir(path), ".report-*")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	defer os.Remove(temporary.Name()) //nolint:errcheck // gone already after the rename
-	if _, err = temporary.Write(data); err == nil {
-		err = temporary.Chmod(0o644)
-	}
-	if closing := temporary.Close(); err == nil {
-		err = closing
-	}
-	if err == nil {
-		err = os.Rename(temporary.Name(), path)
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return nil
 }

@@ -486,6 +486,17 @@ func orZero[T any](p *T) T {
 // which have no scenario.
 func (c *CellRecord) Measured() bool { return c.Scenario != "" && orZero(c.Phase) != PhaseWarmup }
 
+// Empty tells whether the run measured nothing: it made no operation outside of setup(), teardown() and warm-up, not
+// even one that failed.
+func (rec *Record) Empty() bool {
+	for i := range rec.Cells {
+		if c := &rec.Cells[i]; c.Measured() && c.N+c.Failed+c.Canceled > 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // Maintenance tells whether the cell's operations serve the store and not its users: there are few of them, each as
 // long as the store needs.
 func (c *CellRecord) Maintenance() bool {

@@ -52,8 +52,12 @@ func (r *Recorder) Flush() error {
 	if err := writeFile(path, data); err != nil {
 		return fmt.Errorf("write partial file %s: %w", path, err)
 	}
+	r.flushed.Store(true)
 	return nil
 }
+
+// Flushed tells whether the partial file holds values of this run.
+func (r *Recorder) Flushed() bool { return r.flushed.Load() }
 
 func encodePartial(rec *Record) ([]byte, error) {
 	var buf bytes.Buffer

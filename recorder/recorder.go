@@ -58,6 +58,7 @@ type Recorder struct {
 	started bool
 	stop    context.CancelFunc
 	warned  map[string]bool
+	flushed atomic.Bool
 }
 
 // meta is what a run says about itself.
