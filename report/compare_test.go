@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -227,70 +226,6 @@ func TestPlanSaysHowMuchAndWhatLimitsIt(t *testing.T) {
 	for name := range items {
 		assert.Contains(t, out, name)
 	}
-}
-
-// agingRecord is a fragmentation run: 4 ms and 0.4 ms more for each commit; an optimize takes so long.
-func agingRecord(t *testing.T, optimizeMS float64) *recorder.Record {
-	t.Helper()
-	commits := func(i int) float64 { return float64(i / 5) }
-	return withExtra(t, map[string]string{
-		"aging": fmt.Sprintf(`{"commits":%s,"ms":%s,"goal":{"sloP95":44,"writesPerHour":50}}`,
-			listed(500, commits), listed(500, func(i int) float64 { return 4 + 0.4*commits(i) + 0.01*float64(i%3) })),
-		"aging_optimize": fmt.Sprintf(`{"ms":%g,"commits":100}`, optimizeMS),
-	}, nil)
-}
-
-func TestAPlanWeighsWhatCompactingTheFragmentsTakes(t *testing.T) {
-	batch := func(rows int, ms float64) string {
-		return fmt.Sprintf(`{"form":"mutate","rows":%d,"ms":%s}`, rows, listed(30, func(int) float64 { return ms }))
-	}
-	batches := withExtra(t, map[string]string{"batch:mutate_1": batch(1, 40), "batch:mutate_8": batch(8, 40), "batch:mutate_64": batch(64, 40)}, nil)
-	plan := func(records ...*recorder.Record) map[string]PlanItem {
-		p, err := MakePlan(records, PlanOptions{Rate: 10, SLOP95MS: 44, WriteRows: 20})
-		require.NoError(t, err)
-		items := map[string]PlanItem{}
-		for _, item := range p.Items {
-			items[item.Name] = item
-		}
-		return items
-	}
-	const share = "share of the time that optimizes take"
-	t.Run("a quick optimize lets single rows be", func(t *testing.T) {
-		// 100 commits may pass, 20 a second are made: every 5 s, of which 0.1 s are 2 %.
-		items := plan(batches, agingRecord(t, 100))
-		assert.InDelta(t, 1, *items["rows per commit"].Value, 0)
-		assert.InEpsilon(t, 0.02, *items[share].Value, 0.02)
-	})
-	t.Run("a slow one asks for more rows in a commit", func(t *testing.T) {
-		// 3 s are 60 % of 5 s, and 7.5 % of the 40 s that commits of 8 rows allow.
-		items := plan(batches, agingRecord(t, 3000))
-		assert.InDelta(t, 8, *items["rows per commit"].Value, 0)
-		assert.Contains(t, items["rows per commit"].Basis, "1 row a commit would write enough, too, but take an optimize every 4.99 s, 60.1 % of the time")
-		assert.Contains(t, items["rows per commit"].LimitedBy, "optimize")
-		assert.InEpsilon(t, 40, *items["optimize at least every"].Value, 0.02)
-		assert.InEpsilon(t, 0.075, *items[share].Value, 0.02)
-	})
-	t.Run("none is bearable", func(t *testing.T) {
-		items := plan(batches, agingRecord(t, 100_000))
-		assert.InDelta(t, 64, *items["rows per commit"].Value, 0)
-		assert.Contains(t, items[share].Basis, "put more rows into a commit")
-	})
-	t.Run("not known", func(t *testing.T) {
-		items := plan(batches)
-		assert.InDelta(t, 1, *items["rows per commit"].Value, 0)
-		assert.Contains(t, items["rows per commit"].Basis, "is not weighed")
-		assert.NotContains(t, items, share)
-	})
-}
-
-func TestAPlanTakesTheLowerEndOfARate(t *testing.T) {
-	// 25 rows/s at the median, 21 at the interval's lower end: too few for 22.
-	ms := func(i int) float64 { return 40 + 8*float64(i%2) - 4 }
-	rec := withExtra(t, map[string]string{"batch:mutate_1": fmt.Sprintf(`{"form":"mutate","rows":1,"ms":%s}`, listed(40, ms))}, nil)
-	p, err := MakePlan([]*recorder.Record{rec}, PlanOptions{Rate: 1, SLOP95MS: 100, WriteRows: 24})
-	require.NoError(t, err)
-	assert.Contains(t, p.Items[2].Basis, "more rows must go into each commit")
-	assert.InDelta(t, 2, *p.Items[2].Value, 0, "never fewer than were measured")
 }
 
 func TestPlanSaysWhatWouldTell(t *testing.T) {

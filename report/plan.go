@@ -13,12 +13,13 @@ import (
 
 // PlanOptions are what a plan has to provide for.
 type PlanOptions struct {
-	Rate     float64 // reads per second
-	SLOP95MS float64 // of reads
+	Rate     float64 `json:"rate"`       // reads per second
+	SLOP95MS float64 `json:"slo_p95_ms"` // of reads
 	// WriteRows are rows to be written per second; 0 if none.
-	WriteRows float64
+	WriteRows float64 `json:"write_rows"`
 	// Query and Transport choose the read to plan with; empty stands for HTTP and the query that was read most.
-	Query, Transport string
+	Query     string `json:"query"`
+	Transport string `json:"transport"`
 }
 
 // Plan is how many of each thing a load takes, with what limits it.
@@ -87,12 +88,7 @@ func MakePlan(records []*recorder.Record, opts PlanOptions) (*Plan, error) {
 	read := bestRead(records, opts)
 	p.Items = append(p.Items, instances(records, read, opts), vus(read, opts))
 	if opts.WriteRows > 0 {
-		c := compactionOf(records, opts)
-		b := bestBatch(records, opts.WriteRows, c)
-		p.Items = append(p.Items, rowsPerCommit(b, c, opts), writers(records, b), cadence(b, c, opts))
-		if item := optimizing(b, c, opts); item != nil {
-			p.Items = append(p.Items, *item)
-		}
+		p.Items = append(p.Items, planWrites(records, opts).items()...)
 	}
 	return p, nil
 }
@@ -282,270 +278,6 @@ func meanWithHalf(s analysis.Sample) (mean, half float64) {
 	return mean, 1.96 * math.Sqrt(sq/math.Max(n-1, 1)/n)
 }
 
-// batch is a way to write, with the rows that one of its commits writes.
-type batch struct {
-	name   string
-	rows   float64 // per commit
-	rowsPS float64
-	ci     *analysis.Interval // of rowsPS
-	// workers is how many writers wrote so, 0 if not known.
-	workers int
-	// enough: even the interval's lower end reaches the rows wanted. bearable: compacting what it leaves takes little of
-	// the time, as far as that is known.
-	enough, bearable bool
-	// passed is a batch of fewer rows that would have written enough, but whose compaction takes too much of the time.
-	passed *batch
-}
-
-// sure is the cautious end of the rows per second.
-func (b *batch) sure() float64 {
-	if b.ci != nil {
-		return b.ci[0]
-	}
-	return b.rowsPS
-}
-
-// commitsPS is how many commits a second it takes to write so many rows, with more rows in each where it can't write
-// enough.
-func (b *batch) commitsPS(wanted float64) float64 { return wanted / b.needs(wanted) }
-
-// needs is the rows per commit for the rows wanted: its own, or more at constant commits per second.
-func (b *batch) needs(wanted float64) float64 {
-	if b.enough || b.sure() <= 0 {
-		return b.rows
-	}
-	return b.rows * wanted / b.sure()
-}
-
-// batches lists every way to write that the records tell of: the batch-writes scenario's own sizes, and every cell
-// that wrote rows.
-func batches(records []*recorder.Record) []batch {
-	var out []batch
-	for _, rec := range records {
-		sizes := batchSizes(rec, analysis.DefaultBootstrap())
-		for _, b := range sizes {
-			if b.rate.Value != nil {
-				out = append(out, batch{
-					name: fmt.Sprintf("%s of %s (one writer)", b.Form, counted(int64(b.Rows), "row")),
-					rows: b.Rows, rowsPS: *b.rate.Value, ci: b.rate.CI, workers: 1,
-				})
-			}
-		}
-		if len(sizes) > 0 {
-			continue // its cells pool all sizes
-		}
-		for i := range rec.Cells {
-			c := &rec.Cells[i]
-			if c.Measured() && c.Nodes > 0 && c.N > 0 && c.SpanS > 0 {
-				out = append(out, batch{
-					name: c.Label(), rows: float64(c.Nodes) / float64(c.N), rowsPS: float64(c.Nodes) / c.SpanS,
-					workers: c.Key().Workers,
-				})
-			}
-		}
-	}
-	return out
-}
-
-// maxOptimizeShare is the share of the time that optimizes may take before a plan asks for more rows in a commit: each
-// competes with reads and writes while it runs.
-const maxOptimizeShare = 0.1
-
-// compaction is what the records tell of how the store ages and what compacting it takes.
-type compaction struct {
-	known bool
-	// under is how many commits may pass before the objective is missed.
-	under analysis.Estimate
-	// took is what one optimize took, in seconds, after so many commits; 0 if not known.
-	took, commits float64
-	note          string
-}
-
-// compactionOf takes the first record that holds a fragmentation run.
-func compactionOf(records []*recorder.Record, opts PlanOptions) compaction {
-	for _, rec := range records {
-		var a aging
-		if !extra(rec, "aging", &a) {
-			continue
-		}
-		c := compaction{known: true}
-		c.under = analysis.FitFragmentation(pointsOf(a.Commits, a.MS)).CommitsUnder(opts.SLOP95MS, analysis.DefaultBootstrap())
-		c.note = c.under.Note
-		var opt agingOptimize
-		if extra(rec, "aging_optimize", &opt) && opt.MS > 0 && !math.IsInf(opt.MS, 0) {
-			c.took, c.commits = opt.MS/1000, opt.Commits
-		}
-		return c
-	}
-	return compaction{note: "not known: no record holds a fragmentation run; run scripts/fragmentation.js"}
-}
-
-// every is the time between two optimizes at a rate of commits, in seconds.
-func (c *compaction) every(commitsPS float64) analysis.Estimate {
-	if c.under.Value == nil || commitsPS <= 0 {
-		return analysis.Estimate{Note: c.note}
-	}
-	return scaled(c.under, 1/commitsPS)
-}
-
-// share is the part of the time that optimizes take at a rate of commits; no value where that is not known.
-func (c *compaction) share(commitsPS float64) analysis.Estimate {
-	every := c.every(commitsPS)
-	if every.Value == nil || *every.Value <= 0 || c.took <= 0 {
-		return analysis.Estimate{Note: c.note}
-	}
-	v := c.took / *every.Value
-	e := analysis.Estimate{Value: &v}
-	if ci := every.CI; ci != nil && ci[0] > 0 {
-		e.CI = &analysis.Interval{c.took / ci[1], c.took / ci[0]}
-	}
-	return e
-}
-
-// bestBatch is the way with the fewest rows per commit that reaches the wanted rows per second and whose fragments can
-// be compacted in a bearable part of the time; failing that, the one with the most rows per commit that writes enough, or
-// the one that writes most. Fewer rows per commit are quicker commits, and less is lost with one.
-func bestBatch(records []*recorder.Record, wanted float64, c compaction) *batch {
-	var best, passed *batch
-	for _, b := range batches(records) {
-		b.enough = b.sure() >= wanted
-		share := c.share(b.commitsPS(wanted))
-		b.bearable = share.Value == nil || *share.Value <= maxOptimizeShare
-		if b.enough && !b.bearable && (passed == nil || b.rows < passed.rows) {
-			passed = &b
-		}
-		switch {
-		case best == nil, b.enough && !best.enough, b.enough == best.enough && b.bearable && !best.bearable:
-			best = &b
-		case b.enough != best.enough || b.bearable != best.bearable:
-		case !b.enough && b.sure() > best.sure(),
-			b.enough && b.bearable && b.rows < best.rows,
-			b.enough && !b.bearable && b.rows > best.rows:
-			best = &b
-		}
-	}
-	if best != nil && passed != nil && passed.rows < best.rows {
-		best.passed = passed
-	}
-	return best
-}
-
-func rowsPerCommit(b *batch, c compaction, opts PlanOptions) PlanItem {
-	item := PlanItem{Name: "rows per commit", Unit: "rows", LimitedBy: "the server's commit path: commits serialize"}
-	if b == nil {
-		item.Basis = "not known: no write was measured; run scripts/batch-writes.js"
-		return item
-	}
-	rows := math.Ceil(b.needs(opts.WriteRows))
-	item.Basis = fmt.Sprintf("%s wrote %s rows/s", b.name, msCI(&b.rowsPS, b.ci))
-	switch {
-	case !b.enough:
-		item.Basis += fmt.Sprintf("; %s rows/s are wanted, so more rows must go into each commit: extrapolated at constant commits/s, verify it with scripts/batch-writes.js", ms(opts.WriteRows))
-	case b.passed != nil:
-		item.LimitedBy = "optimize: every commit is a fragment to compact"
-		share := c.share(b.passed.commitsPS(opts.WriteRows))
-		every := c.every(b.passed.commitsPS(opts.WriteRows))
-		item.Basis += fmt.Sprintf("; %s a commit would write enough, too, but take an optimize every %s, %s of the time",
-			counted(int64(math.Ceil(b.passed.rows)), "row"), duration(*every.Value), percent(*share.Value))
-	case !c.known:
-		item.Basis += "; what compacting its fragments takes is not weighed: no record holds a fragmentation run"
-	}
-	item.Value = &rows
-	return item
-}
-
-// writers is how many writers to run: the level with the highest throughput, or the scalability law's peak.
-func writers(records []*recorder.Record, b *batch) PlanItem {
-	item := PlanItem{Name: "writers", Unit: "writers", LimitedBy: "commits serialize in the server"}
-	if b == nil {
-		item.Basis = "not known: no write was measured; run scripts/writers.js"
-		return item
-	}
-	for _, rec := range records {
-		for _, g := range groupsOf(rec) {
-			if !g.writes() || len(g.levels) < 2 || g.levels[0].rate != 0 {
-				continue
-			}
-			lanes := g.lanes()
-			ln := lanes[len(lanes)-1]
-			if fit := g.scaling(ln); fit.PeakN.Value != nil {
-				v := math.Max(1, math.Round(*fit.PeakN.Value))
-				item.Value = &v
-				if ci := fit.PeakN.CI; ci != nil {
-					item.CI = &analysis.Interval{math.Max(1, math.Floor(ci[0])), math.Ceil(ci[1])}
-				}
-				item.Basis = fmt.Sprintf("the scalability law's peak of %s over %s", g.title(), ln)
-				return item
-			}
-			best := bestLevel(g, ln)
-			if best == nil {
-				continue
-			}
-			v := float64(*best.Workers)
-			item.Value = &v
-			item.Basis = fmt.Sprintf("%s has the highest throughput of the measured levels, %s operations/s", best.Label(), ms(*best.OpsPerS))
-			return item
-		}
-	}
-	if b.workers > 0 {
-		v := float64(b.workers)
-		item.Value = &v
-	}
-	item.Basis = "one level was measured only; run scripts/writers.js"
-	return item
-}
-
-func bestLevel(g *group, ln lane) *recorder.CellRecord {
-	var best *recorder.CellRecord
-	for _, l := range g.levels {
-		if c := g.cell(l, ln); c != nil && c.OpsPerS != nil && c.Workers != nil && (best == nil || *c.OpsPerS > *best.OpsPerS) {
-			best = c
-		}
-	}
-	return best
-}
-
-// cadence is how often optimize has to run, from a fragmentation model.
-func cadence(b *batch, c compaction, opts PlanOptions) PlanItem {
-	item := PlanItem{Name: "optimize at least every", Unit: "s", LimitedBy: "reads slow down with every commit"}
-	if b == nil {
-		item.Basis = "not known: no write was measured"
-		return item
-	}
-	if c.under.Value == nil {
-		item.Basis = c.note
-		return item
-	}
-	commits := b.commitsPS(opts.WriteRows)
-	every := c.every(commits)
-	item.Value, item.CI = every.Value, every.CI
-	item.Basis = fmt.Sprintf("%s commits may pass (fragmentation run), %s are made each second", wholeEstimate(c.under), ms(commits))
-	if *c.under.Value == 0 {
-		item.Basis = c.note
-	}
-	return item
-}
-
-// optimizing is how much of the time optimizes take; nil where that is not known.
-func optimizing(b *batch, c compaction, opts PlanOptions) *PlanItem {
-	if b == nil {
-		return nil
-	}
-	share := c.share(b.commitsPS(opts.WriteRows))
-	if share.Value == nil {
-		return nil
-	}
-	item := PlanItem{
-		Name: "share of the time that optimizes take", Unit: "share", Value: share.Value, CI: share.CI,
-		LimitedBy: fmt.Sprintf("the plan's own bound of %.0f %%", maxOptimizeShare*100),
-		Basis:     fmt.Sprintf("an optimize took %s after %s (fragmentation run)", duration(c.took), counted(int64(c.commits), "commit")),
-	}
-	if *share.Value > maxOptimizeShare {
-		item.Basis += "; that is more than should go into optimizes: put more rows into a commit, or accept a higher read p95"
-	}
-	return &item
-}
-
 // Document is the plan as a report.
 func (p *Plan) Document() *Document {
 	d := &Document{Title: "omnigraph capacity plan", Banner: p.banner, Verdict: p.Verdict, Reasons: p.Reasons, Facts: p.facts}
@@ -584,8 +316,11 @@ func (p *Plan) Document() *Document {
 }
 
 func planNumber(v float64, unit string) string {
-	if unit == "s" {
+	switch unit {
+	case "s":
 		return duration(v)
+	case "commits/s":
+		return ms(v)
 	}
 	return count(int64(v))
 }
