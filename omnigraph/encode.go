@@ -104,8 +104,8 @@ func (a *arguments) rowObjects(list *sobek.Object) ([]byte, *wire.Error, error) 
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: row %d is %w", a.verb, i, err)
 		}
-		if near, bad := loneSurrogate(encoded); bad {
-			return nil, loneSurrogateNear(fmt.Sprintf("row %d", i), near), nil
+		if problem := unsendable(row, encoded, fmt.Sprintf("row %d", i)); problem != nil {
+			return nil, problem, nil
 		}
 		b.Write(encoded)
 		b.WriteByte('\n')

@@ -129,8 +129,8 @@ func encodeRows(list *sobek.Object, source *wire.Batch, check bool, method strin
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: row %d is %w", method, i, err)
 		}
-		if near, bad := loneSurrogate(encoded); bad {
-			return nil, loneSurrogateNear(fmt.Sprintf("row %d", i), near), nil
+		if problem := unsendable(row, encoded, fmt.Sprintf("row %d", i)); problem != nil {
+			return nil, problem, nil
 		}
 		if check {
 			if problem := wire.CheckParams(source.Header(), encoded); problem != nil {

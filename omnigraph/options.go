@@ -332,6 +332,9 @@ func setTags(s *settings, v sobek.Value, _ *sobek.Runtime) error {
 	}
 	for _, k := range o.Keys() {
 		value := o.Get(k)
+		if f, ok := exportedFloat(value); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {
+			return fmt.Errorf("has the member %q with %s; it takes an object of strings, numbers and booleans", k, value)
+		}
 		switch value.Export().(type) {
 		case string, bool, int64, float64:
 			merged[k] = value.String()

@@ -110,6 +110,9 @@ func (mi *instance) configureRecord(v sobek.Value) error {
 	if err != nil {
 		return fmt.Errorf("record: options are %w", err)
 	}
+	if path, value, found := nonFinite(object, encoded); found {
+		return fmt.Errorf("record: option %s got %s, which JSON has no form for; %s", path, value, takes)
+	}
 	var opts recordOptions
 	decoder := json.NewDecoder(strings.NewReader(string(encoded)))
 	decoder.DisallowUnknownFields()

@@ -110,8 +110,8 @@ func (a *arguments) params(i int, inv *invocation) error {
 	if err != nil {
 		return fmt.Errorf("%s: argument params can't be encoded: %w", a.verb, err)
 	}
-	if at, bad := loneSurrogate(encoded); bad {
-		inv.problem = loneSurrogateNear("params", at)
+	if problem := unsendable(o, encoded, "params"); problem != nil {
+		inv.problem = problem
 		return nil
 	}
 	inv.op.Params = encoded
