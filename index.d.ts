@@ -464,11 +464,20 @@ declare module 'k6/x/omnigraph' {
     /** The record's name; it goes to results/NAME unless dir says otherwise. */
     name: string;
     dir?: string;
-    /** One level for every factor of five classes; see docs/reports.md. */
+    /** A level for each factor that is known, of five classes: docs/reports.md lists them. */
     run?: { [cls in 'data' | 'state' | 'workload' | 'environment' | 'protocol']?: { [factor: string]: string } };
     /** The dataset's identity, as the rig exports it in OMNIGRAPH_DATASET, or any text. */
     dataset?: string | object;
-    system?: { [name: string]: string };
+    /** What only the script knows of the system under test. It is part of what makes two records comparable. */
+    system?: {
+      server?: string;
+      cli?: string;
+      apiVersion?: string;
+      /** A debug build makes the run invalid. */
+      build?: 'release' | 'debug' | '';
+      backend?: string;
+      config?: { [name: string]: string };
+    };
     /** Shared by runs that belong together, such as the generators of one test. */
     session?: string;
     /** The script's own settings, kept in the record. */

@@ -2,6 +2,7 @@ package omnigraph
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/mitodl/xk6-omnigraph/omnigraph/wire"
@@ -28,8 +29,18 @@ func transportOf(address string) string {
 	return wire.TransportCLI
 }
 
+// uriScheme is how an address begins that is a URI. A Windows drive is a single letter, and no slashes follow it.
+var uriScheme = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*)://`)
+
 // checkStore reports a store address that can't be one.
 func checkStore(address string) error {
+	if m := uriScheme.FindStringSubmatch(address); m != nil {
+		switch strings.ToLower(m[1]) {
+		case "file", "s3":
+		default:
+			return fmt.Errorf("has the scheme %q; a store is a local path, file:// or s3:// address, a server an http:// or https:// address", m[1])
+		}
+	}
 	if strings.ContainsAny(address, "\x00\n\r") {
 		return fmt.Errorf("holds a control character; it takes a local path, file:// or s3:// address")
 	}

@@ -3,6 +3,7 @@ package omnigraph
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"os"
 	"regexp"
 	"sync"
@@ -159,7 +160,14 @@ func (c *client) check() error {
 		}
 	}
 	if err := checkStore(s.store); err != nil {
+		if c.where == "connect" {
+			return fmt.Errorf("connect: uri %w", err)
+		}
 		return &optionError{where: c.where, name: "store", reason: err.Error()}
+	}
+	// Over HTTP a user and password go into the Authorization header; other users could read a process's arguments.
+	if u, err := url.Parse(s.server); err == nil && u.User != nil {
+		return &optionError{where: c.where, name: "server", reason: "holds a user or password, which the CLI has no safe way to take; use the option token"}
 	}
 	if s.server != "" && s.store != "" && c.where == "connect" {
 		return &optionError{where: c.where, name: "server", reason: "can't be combined with the address of a store"}

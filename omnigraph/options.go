@@ -13,6 +13,7 @@ import (
 
 	"github.com/grafana/sobek"
 	"github.com/mitodl/xk6-omnigraph/omnigraph/wire"
+	"golang.org/x/net/http/httpguts"
 )
 
 // optionSpec describes one option; index.d.ts, the documentation and the parser share the table.
@@ -74,22 +75,22 @@ func defaultSettings() settings {
 }
 
 var optionTable = []optionSpec{
-	{Name: "url", Takes: "an http:// or https:// address", HTTP: true, Meaning: "The server's address.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setText(&s.url, v) }},
-	{Name: "server", Takes: "an http:// or https:// address", CLI: true, Meaning: "The server that the CLI talks to.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setText(&s.server, v) }},
+	{Name: "url", Takes: "an http:// or https:// address", HTTP: true, Meaning: "The server's address. A user and password in it are sent as Basic authorization where there is no token.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setText(&s.url, v) }},
+	{Name: "server", Takes: "an http:// or https:// address", CLI: true, Meaning: "The server that the CLI talks to. A user or password in it is refused: other users of the machine could read it in the list of processes.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setText(&s.server, v) }},
 	{Name: "store", Takes: "a local path, file:// or s3:// address", CLI: true, Meaning: "The graph's storage, for the CLI without a server, and for optimize, cleanup and repair.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setText(&s.store, v) }},
 	{Name: "graph", Takes: "a graph's id", HTTP: true, CLI: true, Call: true, Meaning: "The graph on the server.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setText(&s.graph, v) }},
-	{Name: "token", Takes: "a string, or a list of strings of which each VU takes its own", HTTP: true, CLI: true, Call: true, Meaning: "The bearer token. A list spreads the load over several actors.", set: setTokens},
+	{Name: "token", Takes: takesToken, HTTP: true, CLI: true, Call: true, Meaning: "The bearer token. A list spreads the load over several actors.", set: setTokens},
 	{Name: "tokensFile", Takes: takesTokensFile, HTTP: true, CLI: true, Meaning: "Where the tokens are, in place of token: each VU takes its own, in the order of the actors' names. Read in the init context, as open() reads.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setText(&s.tokensFile, v) }},
 	{Name: "branch", Takes: "a branch's name", Default: "the server's: main", HTTP: true, CLI: true, Call: true, Meaning: "The branch that is read or written.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setText(&s.branch, v) }},
 	{Name: "snapshot", Takes: "a commit's id", HTTP: true, CLI: true, Call: true, Ops: []wire.Op{wire.OpQuery, wire.OpInvoke}, Meaning: "Reads the graph as of this commit.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setText(&s.snapshot, v) }},
 	{Name: "name", Takes: "a string", Default: "the query's own name, else the operation", Call: true, Meaning: "The value of the tags query and name, so that series stay few.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setText(&s.name, v) }},
-	{Name: "tags", Takes: "an object of strings, numbers and booleans", HTTP: true, CLI: true, Call: true, Meaning: "Further tags on every sample of the operation.", set: setTags},
+	{Name: "tags", Takes: "an object of strings, numbers and booleans", HTTP: true, CLI: true, Call: true, Meaning: "Further tags on every sample of the operation. " + ownTagsWords(), set: setTags},
 	{Name: "timeout", Takes: "milliseconds or a duration such as '30s', above 0 and at most 24h", Default: "60s", HTTP: true, CLI: true, Call: true, Meaning: "Bounds one attempt.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setDuration(&s.timeout, v, true) }},
 	{Name: "throw", Takes: "true or false", Default: "false", HTTP: true, CLI: true, Call: true, Meaning: "Throws an error instead of returning a failed result.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setBool(&s.throws, v) }},
 	{Name: "retry", Takes: "an object {maxAttempts, maxElapsed, baseDelay, maxDelay, budget, kinds, indeterminate}, or false", Default: "false", HTTP: true, CLI: true, Call: true, Meaning: "Repeats failed attempts.", set: setRetry},
 	{Name: "checkParams", Takes: "true or false", Default: "true", HTTP: true, CLI: true, Call: true, Meaning: "Holds parameters against the query's own header before sending; those of a stored query against the server's catalog, which is read once, over HTTP, where the token may.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setBool(&s.checkParams, v) }},
 	{Name: "apiVersion", Takes: "'auto' or a version such as '0.13'", Default: "auto", HTTP: true, Meaning: "The version of the server's HTTP contract. auto sends none until the server asks for one.", set: setAPIVersion},
-	{Name: "headers", Takes: "an object of strings", HTTP: true, Meaning: "Further headers on every request.", set: func(s *settings, v sobek.Value, rt *sobek.Runtime) error { return setStringMap(&s.headers, v, rt) }},
+	{Name: "headers", Takes: "an object of strings", HTTP: true, Meaning: "Further headers on every request.", set: setHeaders},
 	{Name: "pool", Takes: "'vu' or 'shared'", Default: "vu", HTTP: true, Meaning: "The VU's own connections, or one pool for the process, as a service would have.", set: setPool},
 	{Name: "maxConnections", Takes: "a whole number, at least 1", Default: "100", HTTP: true, Meaning: "The size of the shared pool.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error {
 		return setInt(&s.maxConnections, v, 1, 65535)
@@ -208,6 +209,8 @@ func allowedOptions(sc scope) []string {
 	return names
 }
 
+const takesToken = "a string, or a list of strings of which each VU takes its own"
+
 // errWrongType asks for the standard text: what the option got and what it takes.
 var errWrongType = fmt.Errorf("wrong type")
 
@@ -321,6 +324,32 @@ func setStringMap(to *map[string]string, v sobek.Value, _ *sobek.Runtime) error 
 	return nil
 }
 
+// ownTags are those that the extension sets itself. A script's tag of the same name would be on the http_* metrics and not
+// on the extension's.
+var ownTags = []string{"transport", "op", "query", "graph", "variant", "ok", "error_kind", "entity", "pair"}
+
+func ownTagsWords() string {
+	return "Not " + strings.Join(ownTags[:len(ownTags)-1], ", ") + " or " + ownTags[len(ownTags)-1] + ", which the extension sets itself, nor name: that is the option name."
+}
+
+// setHeaders takes what net/http would send; what it would not fails there only with the first request.
+func setHeaders(s *settings, v sobek.Value, rt *sobek.Runtime) error {
+	var headers map[string]string
+	if err := setStringMap(&headers, v, rt); err != nil {
+		return err
+	}
+	for name, value := range headers {
+		if !httpguts.ValidHeaderFieldName(name) {
+			return fmt.Errorf("has the member %q, which is no name of a header; one takes letters, digits and !#$%%&'*+-.^_`|~", name)
+		}
+		if !httpguts.ValidHeaderFieldValue(value) {
+			return fmt.Errorf("has the member %q with a control character in its value", name)
+		}
+	}
+	s.headers = headers
+	return nil
+}
+
 func setTags(s *settings, v sobek.Value, _ *sobek.Runtime) error {
 	o, ok := v.(*sobek.Object)
 	if !ok || isArray(o) || isFunction(v) {
@@ -331,6 +360,12 @@ func setTags(s *settings, v sobek.Value, _ *sobek.Runtime) error {
 		merged[k] = t
 	}
 	for _, k := range o.Keys() {
+		if k == "name" {
+			return fmt.Errorf("has the member %q, which a call's option name sets", k)
+		}
+		if slices.Contains(ownTags, k) {
+			return fmt.Errorf("has the member %q, which is a tag of the extension's own; take another name", k)
+		}
 		value := o.Get(k)
 		if f, ok := exportedFloat(value); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {
 			return fmt.Errorf("has the member %q with %s; it takes an object of strings, numbers and booleans", k, value)
@@ -353,8 +388,10 @@ func setTokens(s *settings, v sobek.Value, rt *sobek.Runtime) error {
 	} else if sobek.IsNull(v) {
 		s.tokens = nil
 		return nil
-	} else if err := setStrings(&list, v, rt); err != nil || len(list) == 0 {
+	} else if err := setStrings(&list, v, rt); err != nil {
 		return errWrongType
+	} else if len(list) == 0 {
+		return fmt.Errorf("got an empty list; it takes %s", takesToken)
 	}
 	for _, t := range list {
 		if strings.ContainsAny(t, "\x00\r\n") {

@@ -1,6 +1,8 @@
 package omnigraph
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	logtest "github.com/sirupsen/logrus/hooks/test"
@@ -46,14 +48,30 @@ func TestBadOptionsThrowAtOnceAndNameOptionGotAndTakes(t *testing.T) {
 		{"err/args", `new CLIClient({args: "--x"})`, []string{"args", "--x", "list"}},
 		{"err/args with NUL", `new CLIClient({args: ["a\0b"]})`, []string{"args"}},
 		{"err/env", `new CLIClient({env: {A: 1}})`, []string{"env", `"A"`}},
-		{"err/token list empty", `new HTTPClient({token: []})`, []string{"token", "list"}},
+		{"err/token list empty", `new HTTPClient({token: []})`, []string{"token got an empty list", "a list of strings"}},
 		{"err/token with line break", `new HTTPClient({token: "a\nb"})`, []string{"token", "control"}},
 		{"err/connect without scheme", `connect("127.0.0.1:8080")`, []string{"127.0.0.1:8080", "http://"}},
 		{"err/connect without scheme, name", `connect("graphs.example.org:443/base")`, []string{"http://"}},
 		{"err/timeout beyond reason", `new HTTPClient({timeout: "10000000h"})`, []string{"timeout", "24h"}},
 		{"err/connect no string", `connect(7)`, []string{"connect", "7"}},
 		{"err/connect with both addresses", `connect("/tmp/x.omni", {server: "http://x"})`, []string{"server", "store"}},
-		{"err/store with line break", `connect("/tmp/a\nb")`, []string{"store", "control"}},
+		{"err/store with line break", `connect("/tmp/a\nb")`, []string{"uri", "control"}},
+		{"err/connect with a slip in the scheme", `connect("htpp://127.0.0.1:8080")`, []string{"connect: uri", `"htpp"`, "http://", "s3://"}},
+		{"err/connect with another scheme", `connect("FTP://x/y")`, []string{"connect: uri", `"FTP"`, "http://"}},
+		{"err/store of another scheme", `new CLIClient({store: "gs://bucket/g"})`, []string{"CLIClient: option store", `"gs"`, "s3://"}},
+		{"err/server with a password", `new CLIClient({server: "http://me:hush@h"})`, []string{"CLIClient: option server", "password", "token"}},
+		{"err/header with a space", `new HTTPClient({headers: {"a b": "c"}})`, []string{"headers", `"a b"`, "no name of a header"}},
+		{"err/header without a name", `connect("http://x", {headers: {"": "c"}})`, []string{"headers", `""`}},
+		{"err/header with a control character", `new HTTPClient({headers: {a: ""}})`, []string{"headers", `"a"`, "control character"}},
+		{"err/tag of our own", `new HTTPClient({tags: {transport: "x"}})`, []string{"tags", `"transport"`, "another name"}},
+		{"err/tag name", `new HTTPClient({tags: {name: "x"}})`, []string{"tags", `"name"`, "option name"}},
+		{"err/tag of our own, CLI", `new CLIClient({tags: {ok: "yes"}})`, []string{"tags", `"ok"`, "another name"}},
+		{"err/record unknown member of run", `record({name: "a", run: {dta: {}}})`, []string{"option run", `"dta"`, "{data, state, workload, environment, protocol}"}},
+		{"err/record run of another type", `record({name: "a", run: {data: {rows: 913}}})`, []string{"option run", "data", "number"}},
+		{"err/record unknown member of system", `record({name: "a", system: {sevrer: "0.8.0"}})`, []string{"option system", `"sevrer"`, "{server, cli, apiVersion, build, backend}", "config"}},
+		{"err/record system no object", `record({name: "a", system: "0.8.0"})`, []string{"option system", "string"}},
+		{"err/record build", `record({name: "a", system: {build: "fast"}})`, []string{"option system", "build", `"fast"`, "'release'"}},
+		{"err/record name no text", `record({name: 7})`, []string{"name", "number"}},
 		{"err/levels empty", `levels([], {duration: "1s"})`, []string{"levels", "empty"}},
 		{"err/levels no list", `levels(4, {duration: "1s"})`, []string{"levels", "got 4", "[1, 4, 8]"}},
 		{"err/levels twice", `levels([4, 4], {duration: "1s"})`, []string{"levels", "4"}},
@@ -77,6 +95,36 @@ func TestBadOptionsThrowAtOnceAndNameOptionGotAndTakes(t *testing.T) {
 	}
 }
 
+// No other name is the extension's: the rest of a script's tags are its own.
+func TestEveryTagOfTheExtensionsIsReserved(t *testing.T) {
+	t.Parallel()
+	server := newStub(t, answer(200, written))
+	r := newRuntime(t)
+	r.js(fmt.Sprintf(`const og = connect(%q, {graph: "g", tags: {mine: "x"}})`, server.URL))
+	r.enter()
+	r.js(`og.mutate("query q() {}"); og.mutate("query q() {}", {n: NaN}); compare({a: () => og.mutate("query q() {}"), b: () => og.mutate("query q() {}")})`)
+	base := r.state.Tags.GetCurrentValues().Tags.Map()
+	used := map[string]bool{"mine": true}
+	for _, s := range r.taken() {
+		if !strings.HasPrefix(s.Metric.Name, "omnigraph_") {
+			continue
+		}
+		if s.Metric.Name != "omnigraph_pair_overhead" { // of two clients
+			v, _ := s.Tags.Get("mine")
+			assert.Equal(t, "x", v, s.Metric.Name)
+		}
+		for name := range s.Tags.Map() {
+			used[name] = true
+			if _, k6s := base[name]; !k6s && name != "mine" {
+				assert.Contains(t, ownTags, name, s.Metric.Name)
+			}
+		}
+	}
+	for _, name := range ownTags {
+		assert.True(t, used[name], "%s is on no metric", name)
+	}
+}
+
 func TestABadTokenIsNeverQuoted(t *testing.T) {
 	t.Parallel()
 	r := newRuntime(t)
@@ -90,7 +138,7 @@ func TestTheAddressChoosesTheTransport(t *testing.T) {
 	for address, want := range map[string]string{
 		"http://127.0.0.1:8080": "http", "HTTPS://graph.example": "http", "Http://x/base": "http",
 		"/var/lib/graphs/council.omni": "cli", "council.omni": "cli", "./a/b": "cli", "s3://bucket/graph": "cli",
-		"file:///tmp/g.omni": "cli", `C:\graphs\council.omni`: "cli", "c:graph": "cli", "http:relative": "http",
+		"file:///tmp/g.omni": "cli", "S3://bucket/g": "cli", `C:\graphs\council.omni`: "cli", "c:graph": "cli", "http:relative": "http",
 	} {
 		assert.Equal(t, want, transportOf(address), address)
 	}
@@ -126,26 +174,27 @@ func TestBadArgumentsThrow(t *testing.T) {
 	r.js(`const og = connect("http://127.0.0.1:1", {graph: "g"})`)
 	r.enter()
 	for code, want := range map[string]string{
-		`og.query()`:                                 "gq got undefined",
-		`og.query("")`:                               "gq",
-		`og.query(7)`:                                "got 7",
-		`og.query("query q() {}", 7)`:                "params got 7",
-		`og.query("query q() {}", [1])`:              "params got a list",
-		`og.query("query q() {}", {}, "x")`:          "options got",
-		`og.query("query q() {}", {}, {tmeout: 1})`:  "tmeout",
-		`og.query("query q() {}", {}, {mode: "x"})`:  "mode",
-		`og.query("query q() {}", {}, {pool: "vu"})`: "pool",
-		`og.invoke()`:                                "name",
-		`og.load()`:                                  "rows",
-		`og.load([1])`:                               "row 0",
-		`og.load("{}", {mode: "replace"})`:           "mode",
-		`og.createBranch("")`:                        "branch",
-		`og.query.call({}, "query q() {}")`:          "on a client",
-		`compare({a() {}})`:                          "at least two",
-		`compare({a: 1, b() {}})`:                    "variant a",
-		`compare({"a b"() {}, b() {}})`:              "a b",
-		`compare({a() {}, b() {}})`:                  "made no operation",
-		`compare()`:                                  "variants",
+		`og.query()`:                                    "gq got undefined",
+		`og.query("")`:                                  "gq",
+		`og.query(7)`:                                   "got 7",
+		`og.query("query q() {}", 7)`:                   "params got 7",
+		`og.query("query q() {}", [1])`:                 "params got a list",
+		`og.query("query q() {}", {}, "x")`:             "options got",
+		`og.query("query q() {}", {}, {tmeout: 1})`:     "tmeout",
+		`og.query("query q() {}", {}, {mode: "x"})`:     "mode",
+		`og.query("query q() {}", {}, {pool: "vu"})`:    "pool",
+		`og.query("query q() {}", {}, {tags: {op: 1}})`: "\"op\"",
+		`og.invoke()`:                                   "name",
+		`og.load()`:                                     "rows",
+		`og.load([1])`:                                  "row 0",
+		`og.load("{}", {mode: "replace"})`:              "mode",
+		`og.createBranch("")`:                           "branch",
+		`og.query.call({}, "query q() {}")`:             "on a client",
+		`compare({a() {}})`:                             "at least two",
+		`compare({a: 1, b() {}})`:                       "variant a",
+		`compare({"a b"() {}, b() {}})`:                 "a b",
+		`compare({a() {}, b() {}})`:                     "made no operation",
+		`compare()`:                                     "variants",
 	} {
 		assert.Contains(t, r.throws(code), want, code)
 	}

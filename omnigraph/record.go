@@ -1,7 +1,9 @@
 package omnigraph
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -28,14 +30,62 @@ var recordName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 
 // recordOptions is the JSON form of the options of record().
 type recordOptions struct {
-	Name     string            `json:"name"`
-	Dir      string            `json:"dir"`
-	Run      recorder.Run      `json:"run"`
-	Dataset  json.RawMessage   `json:"dataset"`
-	System   map[string]string `json:"system"`
-	Session  string            `json:"session"`
-	Settings map[string]any    `json:"settings"`
-	Probes   []string          `json:"probes"`
+	Name     string          `json:"name"`
+	Dir      string          `json:"dir"`
+	Run      json.RawMessage `json:"run"`
+	Dataset  json.RawMessage `json:"dataset"`
+	System   json.RawMessage `json:"system"`
+	Session  string          `json:"session"`
+	Settings map[string]any  `json:"settings"`
+	Probes   []string        `json:"probes"`
+
+	run    recordRun
+	system recordSystem
+}
+
+// recordRun are the factors of the run's description, by class; recorder.Run says which there are.
+type recordRun struct {
+	Data        map[string]string `json:"data"`
+	State       map[string]string `json:"state"`
+	Workload    map[string]string `json:"workload"`
+	Environment map[string]string `json:"environment"`
+	Protocol    map[string]string `json:"protocol"`
+}
+
+// recordSystem is what only the script knows of the system under test.
+type recordSystem struct {
+	Server     string            `json:"server"`
+	CLI        string            `json:"cli"`
+	APIVersion string            `json:"apiVersion"`
+	Build      string            `json:"build"`
+	Backend    string            `json:"backend"`
+	Config     map[string]string `json:"config"`
+}
+
+// decodeMember decodes the options of record(), or a member of them that is an object of its own. What it has no place
+// for is an error that says where it is and what is taken there.
+func decodeMember(raw []byte, to any, option, takes string) error {
+	if len(raw) == 0 {
+		return nil
+	}
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.DisallowUnknownFields()
+	err := decoder.Decode(to)
+	if err == nil {
+		return nil
+	}
+	where := "record:"
+	if option != "" {
+		where = "record: option " + option + ":"
+	}
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) && wrong.Field != "" {
+		return fmt.Errorf("%s member %s got a %s, which is not its type; it takes %s", where, wrong.Field, wrong.Value, takes)
+	}
+	if errors.As(err, &wrong) {
+		return fmt.Errorf("%s got a %s; it takes %s", where, wrong.Value, takes)
+	}
+	return fmt.Errorf("%s %s; it takes %s", where, strings.TrimPrefix(err.Error(), "json: "), takes)
 }
 
 // record names the run record, describes the run, and gives the functions that add to it. Scripts call it in the init
@@ -101,7 +151,8 @@ func plainValue(v sobek.Value) (any, error) {
 }
 
 func (mi *instance) configureRecord(v sobek.Value) error {
-	const takes = "it takes {name, dir, run, dataset, system, session, settings, probes}"
+	const members = "{name, dir, run, dataset, system, session, settings, probes}"
+	const takes = "it takes " + members
 	object, ok := v.(*sobek.Object)
 	if !ok || isArray(object) || isFunction(v) {
 		return fmt.Errorf("record: argument got %s; %s", describe(v), takes)
@@ -114,10 +165,19 @@ func (mi *instance) configureRecord(v sobek.Value) error {
 		return fmt.Errorf("record: option %s got %s, which JSON has no form for; %s", path, value, takes)
 	}
 	var opts recordOptions
-	decoder := json.NewDecoder(strings.NewReader(string(encoded)))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&opts); err != nil {
-		return fmt.Errorf("record: %s; %s", strings.TrimPrefix(err.Error(), "json: "), takes)
+	if err := decodeMember(encoded, &opts, "", members); err != nil {
+		return err
+	}
+	if err := decodeMember(opts.Run, &opts.run, "run", "{data, state, workload, environment, protocol}, each an object of texts"); err != nil {
+		return err
+	}
+	if err := decodeMember(opts.System, &opts.system, "system", "{server, cli, apiVersion, build, backend}, each a text, and config, an object of texts"); err != nil {
+		return err
+	}
+	switch opts.system.Build {
+	case "", "release", "debug":
+	default:
+		return fmt.Errorf("record: option system: member build got %q; it takes 'release' or 'debug'", opts.system.Build)
 	}
 	if !recordName.MatchString(opts.Name) {
 		return fmt.Errorf("record: option name got %q; it takes 1 to 64 letters, digits, dots, dashes and underscores", opts.Name)
@@ -137,21 +197,12 @@ func (r *recording) configure(mi *instance, opts recordOptions) error {
 		}
 		return nil
 	}
-	if err := r.recorder.SetRun(opts.Run); err != nil {
+	if err := r.recorder.SetRun(recorder.Run{
+		Data: opts.run.Data, State: opts.run.State, Workload: opts.run.Workload, Environment: opts.run.Environment, Protocol: opts.run.Protocol,
+	}); err != nil {
 		return fmt.Errorf("record: %w", err)
 	}
-	system := recorder.System{Config: map[string]string{}}
-	for key, value := range opts.System {
-		switch key {
-		case "build":
-			system.Build = value
-		case "backend":
-			system.Backend = value
-		default:
-			system.Config[key] = value
-		}
-	}
-	r.recorder.SetSystem(system)
+	r.recorder.SetSystem(recorder.System(opts.system))
 	r.recorder.SetDataset(datasetOf(opts.Dataset))
 	r.config = &recordConfig{name: opts.Name, dir: opts.Dir}
 	r.recorder.SetPartialPath(r.config.path(partialFile))
