@@ -11,8 +11,12 @@ const (
 	envHome  = "OMNIGRAPH_HOME"
 )
 
-// inherited are the variables that a CLI process gets from this one. Everything else stays out, above all
-// OMNIGRAPH_* (an address, a profile or a token that the script did not name) and whatever secrets a CI job holds.
+// envEmulatorAdmin opens an emulated server's faults to whoever knows it; a CLI has no use for it.
+const envEmulatorAdmin = "OMNIGRAPH_EMULATOR_ADMIN_TOKEN" // #nosec G101 -- the variable's name, not its value
+
+// inherited are the variables that a CLI process gets from this one, by name; inheritedPrefixes adds families.
+// Everything else stays out, above all OMNIGRAPH_* (an address, a profile or a token that the script did not name) and
+// whatever secrets a CI job holds.
 var inherited = map[string]bool{
 	// Where programs and files are.
 	"PATH": true, "HOME": true, "TMPDIR": true, "TMP": true, "TEMP": true,
@@ -39,12 +43,14 @@ func InheritedEnv() []string {
 	return names
 }
 
-// inheritedPrefixes are families of variables: the locale, and for s3:// stores the credentials.
+// inheritedPrefixes are families of variables: the locale, what steers the emulator where that stands in for the CLI
+// (no other program reads it), and for s3:// stores the credentials.
 func inheritedPrefixes(store string) []string {
+	prefixes := []string{"LC_", "OMNIGRAPH_EMULATOR_"}
 	if strings.HasPrefix(strings.ToLower(store), "s3://") {
-		return []string{"LC_", "AWS_"}
+		prefixes = append(prefixes, "AWS_")
 	}
-	return []string{"LC_"}
+	return prefixes
 }
 
 // environment is what every process of a client gets; OMNIGRAPH_HOME is added for each call unless it is set here.
@@ -60,7 +66,7 @@ func (c *Config) environment(from []string) []string {
 			continue
 		}
 		keep := inherited[name] || slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
-		if _, reserved := reservedEnv[name]; keep && !reserved {
+		if _, reserved := reservedEnv[name]; keep && !reserved && name != envEmulatorAdmin {
 			env = append(env, entry)
 		}
 	}

@@ -14,13 +14,14 @@ func TestEnvironmentIsAnAllowList(t *testing.T) {
 	from := []string{
 		"PATH=/bin", "HOME=/h", "LANG=C", "LC_ALL=C", "LC_CTYPE=C", "TMPDIR=/t", "SSL_CERT_FILE=/c", "SSL_CERT_DIR=/d",
 		"HTTP_PROXY=p", "https_proxy=p", "NO_PROXY=localhost", "RUST_LOG=warn", "TZ=UTC",
-		"OMNIGRAPH_BEARER_TOKEN=inherited", "OMNIGRAPH_HOME=/user", "OMNIGRAPH_PROFILE=prod", "OMNIGRAPH_URI=x",
+		"OMNIGRAPH_EMULATOR_FAULTS=/f.json", "OMNIGRAPH_EMULATOR_PROFILE=spike",
+		"OMNIGRAPH_EMULATOR_ADMIN_TOKEN=a", "OMNIGRAPH_EMULATED=1", "OMNIGRAPH_BEARER_TOKEN=inherited", "OMNIGRAPH_HOME=/user", "OMNIGRAPH_PROFILE=prod", "OMNIGRAPH_URI=x",
 		"AWS_SECRET_ACCESS_KEY=s", "K6_CLOUD_TOKEN=c", "LD_PRELOAD=/x.so", "CI_JOB_TOKEN=j", "=weird", "weird",
 	}
 	kept := func(c Config) []string { return c.environment(from) }
 
-	require.Equal(t, slices.Concat(from[:13]), kept(Config{}))
-	require.Equal(t, append(slices.Concat(from[:13]), envToken+"=t", envHome+"=/mine"), kept(Config{Token: "t", Home: "/mine"}))
+	require.Equal(t, slices.Concat(from[:15]), kept(Config{}))
+	require.Equal(t, append(slices.Concat(from[:15]), envToken+"=t", envHome+"=/mine"), kept(Config{Token: "t", Home: "/mine"}))
 	require.Contains(t, kept(Config{Store: "S3://bucket/g.omni"}), "AWS_SECRET_ACCESS_KEY=s")
 
 	own := kept(Config{Env: map[string]string{"PATH": "/mine", "NEW": "1"}})
@@ -76,6 +77,6 @@ func TestInheritedEnvIsSortedAndNamesFamilies(t *testing.T) {
 	require.Contains(t, names, "AWS_*")
 	require.Contains(t, names, "PATH")
 	for _, name := range names {
-		require.False(t, strings.HasPrefix(name, "OMNIGRAPH_"), name)
+		require.False(t, strings.HasPrefix(name, "OMNIGRAPH_") && name != "OMNIGRAPH_EMULATOR_*", name)
 	}
 }
