@@ -3,7 +3,10 @@ package recorder
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+
+	"github.com/mitodl/xk6-omnigraph/analysis"
 )
 
 // Check finds contradictions within a record that was read: counts that do not add up, figures that do not follow from
@@ -35,10 +38,18 @@ func (rec *Record) Check() []error {
 			add("comparison %s: it is there twice", p.Label())
 		}
 		seenPairs[p.Key()] = true
+		if p.N+p.Failed > maxCount {
+			add("comparison %s: it has %d pairs, more than any run makes", p.Label(), p.N+p.Failed)
+		}
+		var of uint64
 		for _, rows := range p.Raw {
+			of += rows.Of
 			if len(rows.A) != len(rows.B) || len(rows.A) != len(rows.FirstA) || len(rows.A) != len(rows.AtS) {
 				add("comparison %s: the columns of its raw pairs differ in length", p.Label())
 			}
+		}
+		if len(p.Raw) > 0 && of != p.N {
+			add("comparison %s: n is %d, its raw pairs are of %d", p.Label(), p.N, of)
 		}
 	}
 	for _, r := range rec.Reasons {
@@ -76,6 +87,8 @@ func (c *CellRecord) check() []error {
 	if failed != c.Failed {
 		problems = append(problems, fmt.Errorf("failed is %d, its errors by kind add up to %d", c.Failed, failed))
 	}
+	problems = append(problems, c.checkCounts()...)
+	problems = append(problems, c.checkFigures(s)...)
 	if c.N == 0 && (c.P50 != nil || c.P95 != nil || c.P99 != nil) {
 		problems = append(problems, errors.New("it has percentiles without a success"))
 	}
@@ -83,6 +96,70 @@ func (c *CellRecord) check() []error {
 		if len(rows.AtS) != len(rows.MS) {
 			problems = append(problems, errors.New("the columns of its raw values differ in length"))
 		}
+	}
+	return problems
+}
+
+// maxCount is more than any run makes of anything that is counted, and less than what JSON's numbers hold exactly;
+// maxPerSecond is more operations than any generator makes in a second.
+const (
+	maxCount     = 1e15
+	maxPerSecond = 1e8
+)
+
+// checkCounts finds counts that no run can have come to.
+func (c *CellRecord) checkCounts() []error {
+	var problems []error
+	add := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+	for _, count := range []struct {
+		name string
+		n    uint64
+	}{
+		{"n", c.N}, {"failed", c.Failed}, {"canceled", c.Canceled}, {"attempts", c.Attempts}, {"retries", c.Retries},
+		{"rows", c.Rows}, {"affected_nodes", c.Nodes}, {"affected_edges", c.Edges}, {"over_an_hour", c.Over},
+	} {
+		if count.n > maxCount {
+			add("%s is %d, more than any run makes", count.name, count.n)
+		}
+	}
+	if len(problems) > 0 {
+		return problems // their sums might not fit
+	}
+	ops := c.N + c.Failed + c.Canceled
+	if c.SpanS < 0 || c.BusyS < 0 {
+		add("it took less than no time: span_s is %g, busy_s is %g", c.SpanS, c.BusyS)
+	} else if float64(ops+c.Retries) > maxPerSecond*(1+c.SpanS) {
+		add("it made %d operations and %d retries in %.3g s, more than any generator makes", ops, c.Retries, c.SpanS)
+	}
+	if c.Retries > c.Attempts {
+		add("retries are %d, all attempts only %d", c.Retries, c.Attempts)
+	} else if first := c.Attempts - c.Retries; first > ops {
+		add("%d first attempts were made for %d operations", first, ops)
+	}
+	if c.Over > c.N {
+		add("over_an_hour is %d, n only %d", c.Over, c.N)
+	}
+	return problems
+}
+
+// figureTolerance is how far a percentile may lie from that of its histogram, whose buckets are a thousandth wide.
+const figureTolerance = 0.005
+
+// checkFigures finds figures that do not follow from the histogram and the counts.
+func (c *CellRecord) checkFigures(s analysis.Sample) []error {
+	var problems []error
+	differ := func(name string, have *float64, want float64) {
+		if have != nil && math.Abs(*have-want) > figureTolerance*math.Abs(want)+1e-6 {
+			problems = append(problems, fmt.Errorf("%s is %.6g, its figures lead to %.6g", name, *have, want))
+		}
+	}
+	if s.Len() > 0 {
+		differ("p50_ms", c.P50, s.Quantile(0.5))
+		differ("p95_ms", c.P95, s.Quantile(0.95))
+		differ("p99_ms", c.P99, s.Quantile(0.99))
+	}
+	if c.SpanS > 0 {
+		differ("ops_per_s", c.OpsPerS, float64(c.N)/c.SpanS)
 	}
 	return problems
 }

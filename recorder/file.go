@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
@@ -159,6 +160,9 @@ func Decode(r io.Reader) (*Record, error) {
 	}
 	var rec Record
 	if err := json.Unmarshal(data, &rec); err != nil {
+		return nil, fmt.Errorf("it is not a run record: %w", err)
+	}
+	if err := noNulls(data, reflect.TypeFor[Record]()); err != nil {
 		return nil, fmt.Errorf("it is not a run record: %w", err)
 	}
 	if err := rec.check(); err != nil {

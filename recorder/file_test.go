@@ -5,6 +5,7 @@ import (
 	"compress/zlib"
 	"encoding/base64"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
@@ -152,6 +153,17 @@ func TestCheckFindsContradictions(t *testing.T) {
 		"time runs backwards":  {func(r *Record) { r.Invocation.End = r.Invocation.Start.Add(-1) }, "before it started"},
 		"no id":                {func(r *Record) { r.Invocation.ID = "" }, "no id"},
 		"percentile of nought": {func(r *Record) { r.Cells[0].N, r.Cells[0].Histogram = 0, "" }, "without a success"},
+		"endless rows":         {func(r *Record) { r.Cells[0].Rows = 1e18 }, "rows is 1000000000000000000, more than any run makes"},
+		"endless canceled":     {func(r *Record) { r.Cells[0].Canceled = 1e18 }, "canceled is"},
+		"a rate beyond any":    {func(r *Record) { r.Cells[0].Canceled = 1e14 }, "more than any generator makes"},
+		"attempts of nobody":   {func(r *Record) { r.Cells[0].Attempts = 1e9 }, "first attempts"},
+		"retries of nobody":    {func(r *Record) { r.Cells[0].Retries = r.Cells[0].Attempts + 7 }, "all attempts only"},
+		"percentile":           {func(r *Record) { *r.Cells[0].P50 *= 0.9 }, "p50_ms is"},
+		"rate":                 {func(r *Record) { r.Cells[0].OpsPerS = new(float64) }, "ops_per_s is 0"},
+		"negative time":        {func(r *Record) { r.Cells[0].SpanS = -1 }, "less than no time"},
+		"hours of nobody":      {func(r *Record) { r.Cells[0].Over = r.Cells[0].N + 1 }, "over_an_hour"},
+		"endless pairs":        {func(r *Record) { r.Pairs[0].N = 1e18 }, "more than any run makes"},
+		"more pairs":           {func(r *Record) { r.Pairs[0].N++ }, "its raw pairs are of"},
 	}
 	assert.Empty(t, finished(t).Check())
 	for name, tt := range tests {
@@ -160,6 +172,33 @@ func TestCheckFindsContradictions(t *testing.T) {
 			tt.spoil(rec)
 			assert.ErrorContains(t, errors.Join(rec.Check()...), tt.want)
 		})
+	}
+}
+
+func TestANullIsNotReadAsAZero(t *testing.T) {
+	data, err := finished(t).Encode()
+	require.NoError(t, err)
+	edit := func(change func(doc map[string]any)) error {
+		var doc map[string]any
+		require.NoError(t, json.Unmarshal(data, &doc))
+		change(doc)
+		edited, err := json.Marshal(doc)
+		require.NoError(t, err)
+		_, err = Decode(bytes.NewReader(edited))
+		return err
+	}
+	cell := func(doc map[string]any) map[string]any { return doc["cells"].([]any)[0].(map[string]any) }
+	require.NoError(t, edit(func(map[string]any) {}), "what a run writes has nulls only where they are meant")
+	require.NoError(t, edit(func(doc map[string]any) { cell(doc)["workers"] = nil; doc["extra"] = map[string]any{"x": nil} }))
+	for want, change := range map[string]func(doc map[string]any){
+		"cells[0].scenario is null": func(doc map[string]any) { cell(doc)["scenario"] = nil },
+		"cells[0].n is null":        func(doc map[string]any) { cell(doc)["n"] = nil },
+		"cells[1] is null":          func(doc map[string]any) { doc["cells"].([]any)[1] = nil },
+		"invocation.start is null":  func(doc map[string]any) { doc["invocation"].(map[string]any)["start"] = nil },
+		"machine is null":           func(doc map[string]any) { doc["machine"] = nil },
+		"errors.timeout is null":    func(doc map[string]any) { cell(doc)["errors"] = map[string]any{"timeout": nil} },
+	} {
+		assert.ErrorContains(t, edit(change), want)
 	}
 }
 

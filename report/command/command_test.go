@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -125,6 +126,77 @@ func TestValidate(t *testing.T) {
 	out, err = run("record", "validate", good, bad, "--json")
 	require.ErrorContains(t, err, "1 of 2 files")
 	assert.Contains(t, out, "its histogram holds 300")
+}
+
+// edited writes a record with one text in it replaced, and gives its path.
+func edited(t *testing.T, path, old, with string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Contains(t, string(data), old)
+	out := filepath.Join(t.TempDir(), "edited.json")
+	require.NoError(t, os.WriteFile(out, bytes.Replace(data, []byte(old), []byte(with), 1), 0o600))
+	return out
+}
+
+func TestARecordThatDoesNotHoldTogetherIsRefusedEverywhere(t *testing.T) {
+	good := written(t, "good.json", 5*time.Millisecond)
+	for want, bad := range map[string]string{
+		"n is 1000000000000000000":     edited(t, good, `"n": 300`, `"n": 1000000000000000000`),
+		"the verdict is directional":   edited(t, good, `"verdict": "valid"`, `"verdict": "directional"`),
+		"canceled is":                  edited(t, good, `"canceled": 0`, `"canceled": 1000000000000000000`),
+		"cells[0].scenario is null":    edited(t, good, `"scenario": "s"`, `"scenario": null`),
+		"failed is 4, its errors by":   edited(t, good, `"failed": 0`, `"failed": 4`),
+		"more than any generator make": edited(t, good, `"canceled": 0`, `"canceled": 900000000000`),
+	} {
+		for _, args := range [][]string{
+			{"report", bad}, {"report", good, bad}, {"compare", good, bad}, {"compare", bad, good},
+			{"plan", bad, "--rate", "10", "--slo-p95", "50"}, {"record", "validate", bad},
+		} {
+			out, err := run(args...)
+			require.Error(t, err, "%s: %v", want, args)
+			assert.Contains(t, err.Error()+out, want, args)
+			assert.NotContains(t, out, "Valid:", args)
+		}
+	}
+	_, err := run("report", edited(t, good, `"n": 300`, `"n": 7`))
+	require.ErrorContains(t, err, "this record does not hold together: cell http query point at 1 worker (s): n is 7, its histogram holds 300")
+}
+
+func TestAFolderStandsForTheRecordInIt(t *testing.T) {
+	path := written(t, "record.json", 5*time.Millisecond)
+	for _, args := range [][]string{{"report", filepath.Dir(path)}, {"record", "validate", filepath.Dir(path)}} {
+		out, err := run(args...)
+		require.NoError(t, err)
+		assert.Contains(t, strings.ToLower(out), "valid")
+	}
+	_, err := run("report", t.TempDir())
+	require.ErrorContains(t, err, "holds no record.json")
+
+	killed := t.TempDir()
+	r := recorder.New(recorder.Config{})
+	r.SetPartialPath(filepath.Join(killed, partialName))
+	r.Cell(recorder.CellKey{Scenario: "s", Transport: "http", Op: "query"}).Record(time.Millisecond, recorder.OK)
+	require.NoError(t, r.Flush())
+	_, err = run("report", killed)
+	require.ErrorContains(t, err, "name "+filepath.Join(killed, partialName))
+	out, err := run("report", filepath.Join(killed, partialName))
+	require.NoError(t, err)
+	assert.Contains(t, out, "[killed]")
+}
+
+func TestAnEndingThatNamesNoFormIsRefused(t *testing.T) {
+	path := written(t, "a.json", 5*time.Millisecond)
+	dir := t.TempDir()
+	for _, name := range []string{"a.xyz", "a", "a.pdf"} {
+		_, err := run("report", path, "-o", filepath.Join(dir, name))
+		require.ErrorContains(t, err, "it takes .txt, .md, .html or .json")
+	}
+	_, err := run("report", path, "-f", "markdown", "-o", filepath.Join(dir, "a.xyz"))
+	require.NoError(t, err)
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Len(t, left, 1, "nothing is written that was refused")
 }
 
 func TestWrongUseIsAnErrorThatSaysWhatIsRight(t *testing.T) {

@@ -67,15 +67,21 @@ func (f *form) name() (string, error) {
 	default:
 		return "", fmt.Errorf("--format got %q; it takes terminal, markdown, html or json", f.format)
 	}
-	switch strings.ToLower(filepath.Ext(f.out)) {
-	case ".md":
+	switch ext := strings.ToLower(filepath.Ext(f.out)); ext {
+	case ".md", ".markdown":
 		return "markdown", nil
 	case ".html", ".htm":
 		return "html", nil
 	case ".json":
 		return "json", nil
+	case ".txt":
+		return "terminal", nil
+	default:
+		if f.out != "" {
+			return "", fmt.Errorf("--output got %q, whose ending names no form; it takes .txt, .md, .html or .json, or any name with --format", f.out)
+		}
+		return "terminal", nil
 	}
-	return "terminal", nil
 }
 
 // write writes a document; asJSON writes what stands for it in JSON.
@@ -113,13 +119,69 @@ func (f *form) write(to IO, d *report.Document, asJSON func(io.Writer) error) er
 func readAll(paths []string) ([]*recorder.Record, error) {
 	records := make([]*recorder.Record, len(paths))
 	for i, path := range paths {
-		rec, err := recorder.Read(path)
+		rec, err := read(path)
 		if err != nil {
 			return nil, err
 		}
 		records[i] = rec
 	}
 	return records, nil
+}
+
+// shownProblems is how many contradictions of a record an error names.
+const shownProblems = 3
+
+// read reads one record and refuses it where its parts contradict each other: nothing that is said of it would be true.
+// What was recovered from a run that was killed is invalid anyway; its counts may be of slightly different moments.
+func read(path string) (*recorder.Record, error) {
+	path, err := recordIn(path)
+	if err != nil {
+		return nil, err
+	}
+	rec, err := recorder.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	problems := rec.Check()
+	if len(problems) == 0 || rec.Invocation.Partial {
+		return rec, nil
+	}
+	words := make([]string, 0, shownProblems+1)
+	for _, p := range problems[:min(len(problems), shownProblems)] {
+		words = append(words, p.Error())
+	}
+	if more := len(problems) - shownProblems; more > 0 {
+		words = append(words, fmt.Sprintf("and %d more, which record validate lists", more))
+	}
+	return nil, fmt.Errorf("%s: this record does not hold together: %s; it was edited, damaged, or judged by the rules of another version",
+		path, strings.Join(words, "; "))
+}
+
+// recordNames are the files that a run may leave in its folder, the first of them first.
+func recordNames() []string { return []string{"record.json", "record.json.zst"} }
+
+// partialName is what a run that was killed leaves instead.
+const partialName = "record.partial.ndjson"
+
+// recordIn gives the record's file where the path is a run's folder.
+func recordIn(path string) (string, error) {
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		return path, nil //nolint:nilerr // reading it says what is wrong
+	}
+	isFile := func(name string) bool {
+		info, err := os.Stat(filepath.Join(path, name))
+		return err == nil && !info.IsDir()
+	}
+	for _, name := range recordNames() {
+		if isFile(name) {
+			return filepath.Join(path, name), nil
+		}
+	}
+	if isFile(partialName) {
+		return "", fmt.Errorf("the folder %s holds no record.json: its run was killed or is still going on; name %s to read what it had counted until then",
+			path, filepath.Join(path, partialName))
+	}
+	return "", fmt.Errorf("the folder %s holds no record.json", path)
 }
 
 func reportCommand(to IO) *cobra.Command {

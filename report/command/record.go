@@ -59,7 +59,12 @@ func validateCommand(to IO) *cobra.Command {
 
 func validate(path string) validated {
 	v := validated{File: path}
-	rec, err := recorder.Read(path)
+	file, err := recordIn(path)
+	var rec *recorder.Record
+	if err == nil {
+		v.File = file
+		rec, err = recorder.Read(file)
+	}
 	if err == nil {
 		v.Verdict, v.Reasons = rec.Verdict, rec.Reasons
 		err = errors.Join(rec.Check()...)
