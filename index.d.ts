@@ -490,9 +490,9 @@ declare module 'k6/x/omnigraph' {
   }
 
   export interface Recording {
-    /** Asks the client what its store holds before the measurement, and notes it. */
+    /** Asks the client what its store holds before the measurement, and notes it. Call it in setup(). */
     before(client: Client): State | null;
-    /** The same after the measurement. */
+    /** The same after the measurement, in teardown(). */
     after(client: Client): State | null;
     /** Notes that something happened just now and took some milliseconds. */
     event(kind: string, text: string, took?: number): void;
