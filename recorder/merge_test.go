@@ -3,6 +3,7 @@ package recorder
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -137,6 +138,28 @@ func TestAMergeTakesTheLargestNoiseFloor(t *testing.T) {
 	merged, err := Merge(a, b)
 	require.NoError(t, err)
 	assert.InDelta(t, 0.05, merged.Limits.NoiseFloor, 1e-12)
+}
+
+func TestWhatSeveralGeneratorsHaveInCommonIsSaidOnce(t *testing.T) {
+	start := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+	var parts []*Record
+	for i, busy := range []float64{0.95, 0.99, 0.99, 0.5} {
+		part := segment(t, latencies(50), start.Add(time.Duration(i)*time.Second))
+		lag := 60 + 10*float64(i)
+		part.Generator.MachineCPU, part.Generator.TickerLagP99 = &busy, &lag
+		parts = append(parts, part)
+	}
+	merged, err := Merge(parts...)
+	require.NoError(t, err)
+	said := map[string]string{}
+	for _, r := range merged.Reasons {
+		said[r.Code] = r.Text
+	}
+	assert.Equal(t, "the machine's CPUs were 99 % busy (limit 90 %): ratios hold, absolute figures are pessimistic "+
+		"(so in 3 of 4 generators; the worst stands here)", said["shared_machine"])
+	assert.Contains(t, said["generator_lag"], "90 ms late")
+	assert.Contains(t, said["generator_lag"], "4 of 4 generators")
+	assert.Equal(t, 1, strings.Count(said["generator_lag"], "ticker"))
 }
 
 func TestOneGeneratorWithoutDroppedCountsLeavesTheSumUnknown(t *testing.T) {

@@ -3,6 +3,7 @@ package recorder
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -228,32 +229,64 @@ func (j *judge) generators() {
 		all = []Generator{j.rec.Generator}
 	}
 	l := j.rec.Limits
+	faults := generatorFaults{of: len(all), found: map[string]*generatorFault{}}
 	for _, g := range all {
 		if g.TickerLagP99 != nil && *g.TickerLagP99 > l.TickerLagMS {
-			j.add("generator_lag", "the generator's own ticker was %.0f ms late at p99 (limit %.0f): give it more CPU or fewer VUs",
+			faults.add("generator_lag", *g.TickerLagP99, "the generator's own ticker was %.0f ms late at p99 (limit %.0f): give it more CPU or fewer VUs",
 				*g.TickerLagP99, l.TickerLagMS)
 		}
 		switch {
 		case g.FDExhausted: // nothing could be counted then: that takes a descriptor, too
-			j.add("fd_limit", "the generator used up its %d file descriptors: raise the limit (ulimit -n)", g.FDLimit)
+			faults.add("fd_limit", math.Inf(1), "the generator used up its %d file descriptors: raise the limit (ulimit -n)", g.FDLimit)
 		case g.FDLimit > 0 && g.PeakFDs >= g.FDLimit-fdReserve:
-			j.add("fd_limit", "the generator had %d of %d file descriptors open: raise the limit (ulimit -n)",
+			faults.add("fd_limit", float64(g.PeakFDs), "the generator had %d of %d file descriptors open: raise the limit (ulimit -n)",
 				g.PeakFDs, g.FDLimit)
 		}
 		if g.GCShare != nil && *g.GCShare > l.GCShare {
-			j.add("gc_pressure", "garbage collection took %.1f %% of the generator's CPU time (limit %.0f %%): raise GOGC or give it memory",
+			faults.add("gc_pressure", *g.GCShare, "garbage collection took %.1f %% of the generator's CPU time (limit %.0f %%): raise GOGC or give it memory",
 				*g.GCShare*100, l.GCShare*100)
 		}
 		if g.MachineCPU != nil && *g.MachineCPU > l.MachineCPU {
-			j.add("shared_machine", "the machine's CPUs were %.0f %% busy (limit %.0f %%): ratios hold, absolute figures are pessimistic",
+			faults.add("shared_machine", *g.MachineCPU, "the machine's CPUs were %.0f %% busy (limit %.0f %%): ratios hold, absolute figures are pessimistic",
 				*g.MachineCPU*100, l.MachineCPU*100)
 		}
 		if q, ok := g.Queues[QueueProcessSlot.String()]; ok && !g.MaxProcessesSet && q.N > 0 {
-			j.add("process_queue", "%d operations queued for a CLI process slot, %.1f s in all: set maxProcesses if that is meant", q.N, q.SumS)
+			faults.add("process_queue", float64(q.N), "%d operations queued for a CLI process slot, %.1f s in all: set maxProcesses if that is meant", q.N, q.SumS)
 		}
 		if q, ok := g.Queues[QueueRPSLimit.String()]; ok && q.N > 0 {
-			j.add("rps_limit", "%d operations waited for k6's rps limit, %.1f s in all", q.N, q.SumS)
+			faults.add("rps_limit", float64(q.N), "%d operations waited for k6's rps limit, %.1f s in all", q.N, q.SumS)
 		}
+	}
+	for code, f := range faults.found {
+		if faults.of > 1 {
+			j.add(code, "%s (so in %d of %d generators; the worst stands here)", f.text, f.n, faults.of)
+		} else {
+			j.add(code, "%s", f.text)
+		}
+	}
+}
+
+// generatorFaults collects what several generators have in common: each fault once, as it was in the worst of them.
+type generatorFaults struct {
+	of    int
+	found map[string]*generatorFault
+}
+
+type generatorFault struct {
+	n     int
+	worst float64
+	text  string
+}
+
+func (f *generatorFaults) add(code string, badness float64, format string, args ...any) {
+	have := f.found[code]
+	if have == nil {
+		have = &generatorFault{worst: math.Inf(-1)}
+		f.found[code] = have
+	}
+	have.n++
+	if badness > have.worst {
+		have.worst, have.text = badness, fmt.Sprintf(format, args...)
 	}
 }
 
