@@ -9,6 +9,7 @@ import (
 	"go.k6.io/k6/v2/errext"
 	"go.k6.io/k6/v2/errext/exitcodes"
 
+	"github.com/mitodl/xk6-omnigraph/report"
 	"github.com/mitodl/xk6-omnigraph/report/command"
 	"github.com/mitodl/xk6-omnigraph/rig/rigcmd"
 	"github.com/spf13/cobra"
@@ -31,6 +32,7 @@ func newCommand(gs *state.GlobalState) *cobra.Command {
 	}))
 	cmd.AddCommand(command.Commands(command.IO{
 		Out: gs.Stdout, Err: gs.Stderr, Color: func() bool { return gs.Stdout.IsTTY && !gs.Flags.NoColor },
+		Width: func() int { return report.TerminalWidth(gs.Env["COLUMNS"], gs.Stdout.RawOutFd) },
 	})...)
 	nameUsage(cmd)
 	passExitCodes(cmd)

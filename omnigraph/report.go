@@ -3,6 +3,7 @@ package omnigraph
 import (
 	"bytes"
 	"fmt"
+	"os"
 
 	"go.k6.io/k6/v2/js/common"
 
@@ -94,11 +95,12 @@ func (r *recording) finish(facts *summaryFacts, opts reportOptions, color bool) 
 			return "", err
 		}
 	}
+	width := report.TerminalWidth(os.Getenv("COLUMNS"), int(os.Stdout.Fd())) // #nosec G115 -- descriptors are small
 	var b bytes.Buffer
 	if opts.metrics {
 		b.WriteString("\n  █ METRICS\n\n" + facts.text + "\n")
 	}
-	if err := report.Build(rec).Terminal(&b, report.TerminalOptions{Color: color}); err != nil {
+	if err := report.Build(rec).Terminal(&b, report.TerminalOptions{Color: color, Width: width}); err != nil {
 		return "", fmt.Errorf("terminal report: %w", err)
 	}
 	switch {

@@ -16,14 +16,14 @@ import (
 type TerminalOptions struct {
 	Color bool
 	// Width wraps sentences and the cells of tables; 0 stands for 100 columns. A table with more columns than that can
-	// hold is wider.
+	// hold is wider. [TerminalWidth] finds it.
 	Width int
 }
 
 // Terminal renders the document as text for a terminal.
 func (d *Document) Terminal(w io.Writer, opts TerminalOptions) error {
 	if opts.Width <= 0 {
-		opts.Width = 100
+		opts.Width = usualWidth
 	}
 	t := terminal{opts: opts}
 	t.line(t.style(d.Title, text.Bold))

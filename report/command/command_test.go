@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
@@ -62,6 +63,34 @@ func TestReportInEveryForm(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, want, string(data[:len(want)]))
 	}
+}
+
+func TestTheTerminalsWidthIsTheTerminalsOnly(t *testing.T) {
+	path := written(t, "a.json", 5*time.Millisecond)
+	longest := func(text string) int {
+		most := 0
+		for line := range strings.Lines(text) {
+			most = max(most, utf8.RuneCountInString(strings.TrimRight(line, "\n")))
+		}
+		return most
+	}
+	var out bytes.Buffer
+	narrow := func(args ...string) string {
+		out.Reset()
+		root := &cobra.Command{Use: "omnigraph"}
+		root.AddCommand(Commands(IO{Out: &out, Err: &out, Width: func() int { return 60 }})...)
+		root.SetArgs(args)
+		require.NoError(t, root.Execute())
+		return out.String()
+	}
+	usual, err := run("report", path)
+	require.NoError(t, err)
+	assert.Less(t, longest(narrow("report", path)), longest(usual))
+	file := filepath.Join(t.TempDir(), "r.txt")
+	narrow("report", path, "-o", file)
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Equal(t, usual, string(data))
 }
 
 func TestReportMergesRecords(t *testing.T) {

@@ -17,10 +17,10 @@ import (
 // IO is where commands write.
 type IO struct {
 	Out, Err io.Writer
-	// Color and Width describe Out if it is a terminal; see [report.TerminalOptions]. Color is asked when a command runs,
-	// since no flag has been read before; nil is without.
+	// Color and Width describe Out if it is a terminal; see [report.TerminalOptions]. They are asked when a command runs,
+	// since no flag has been read before; nil is without color, and of the usual width.
 	Color func() bool
-	Width int
+	Width func() int
 }
 
 // Commands makes the commands report, compare, plan and record. They share nothing: a caller may add them to any
@@ -99,7 +99,14 @@ func (f *form) write(to IO, d *report.Document, asJSON func(io.Writer) error) er
 		case "json":
 			return asJSON(w)
 		default:
-			return d.Terminal(w, report.TerminalOptions{Color: to.Color != nil && to.Color() && f.out == "", Width: to.Width})
+			opts := report.TerminalOptions{}
+			if f.out == "" {
+				opts.Color = to.Color != nil && to.Color()
+				if to.Width != nil {
+					opts.Width = to.Width()
+				}
+			}
+			return d.Terminal(w, opts)
 		}
 	}
 	if f.out == "" {
