@@ -209,7 +209,7 @@ func allowedOptions(sc scope) []string {
 	return names
 }
 
-const takesToken = "a string, or a list of strings of which each VU takes its own"
+const takesToken = "a string, or a list of strings of which each VU takes its own" // #nosec G101 -- words for the option, no token
 
 // errWrongType asks for the standard text: what the option got and what it takes.
 var errWrongType = fmt.Errorf("wrong type")

@@ -62,7 +62,7 @@ func TestBadOptionsThrowAtOnceAndNameOptionGotAndTakes(t *testing.T) {
 		{"err/server with a password", `new CLIClient({server: "http://me:hush@h"})`, []string{"CLIClient: option server", "password", "token"}},
 		{"err/header with a space", `new HTTPClient({headers: {"a b": "c"}})`, []string{"headers", `"a b"`, "no name of a header"}},
 		{"err/header without a name", `connect("http://x", {headers: {"": "c"}})`, []string{"headers", `""`}},
-		{"err/header with a control character", `new HTTPClient({headers: {a: ""}})`, []string{"headers", `"a"`, "control character"}},
+		{"err/header with a control character", `new HTTPClient({headers: {a: "\x01"}})`, []string{"headers", `"a"`, "control character"}},
 		{"err/tag of our own", `new HTTPClient({tags: {transport: "x"}})`, []string{"tags", `"transport"`, "another name"}},
 		{"err/tag name", `new HTTPClient({tags: {name: "x"}})`, []string{"tags", `"name"`, "option name"}},
 		{"err/tag of our own, CLI", `new CLIClient({tags: {ok: "yes"}})`, []string{"tags", `"ok"`, "another name"}},

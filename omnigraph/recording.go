@@ -224,9 +224,7 @@ func (r *recording) end(err error) {
 	if endedEarly(err) && !signaled {
 		r.recorder.SetEndedBy(firstLine(err.Error()))
 	}
-	for _, f := range spare {
-		_ = f.Close() // read only
-	}
+	closeAll(spare)
 	if wanted {
 		if err := r.save(); err != nil {
 			r.fail(err)
@@ -254,6 +252,12 @@ func spareFiles() []*os.File {
 		files = append(files, f)
 	}
 	return files
+}
+
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		_ = f.Close() // read only
+	}
 }
 
 func firstLine(s string) string {

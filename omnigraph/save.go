@@ -98,10 +98,21 @@ func reports(rec *recorder.Record) ([]reportData, error) {
 func (r *recording) rehearse() {
 	r.mu.Lock()
 	wanted, config := r.wanted(), r.config
+	spare := r.spare
+	if wanted {
+		r.spare = nil
+	}
 	r.mu.Unlock()
 	if !wanted {
 		return
 	}
+	closeAll(spare)
+	defer func() {
+		again := spareFiles()
+		r.mu.Lock()
+		r.spare = again
+		r.mu.Unlock()
+	}()
 	if err := r.writeProbe(config.dir); err != nil {
 		r.fail(fmt.Errorf("the results of this run can't be written to %s: %w", config.dir, err))
 	}

@@ -1,6 +1,7 @@
 package omnigraph
 
 import (
+	"cmp"
 	"fmt"
 
 	"go.k6.io/k6/v2/js/common"
@@ -110,11 +111,10 @@ func (a *arguments) params(i int, inv *invocation) error {
 	if err != nil {
 		return fmt.Errorf("%s: argument params can't be encoded: %w", a.verb, err)
 	}
-	if problem := unsendable(o, encoded, "params"); problem != nil {
-		inv.problem = problem
-		return nil
+	// A problem of the operation and not of the call: the script gets a failed result.
+	if inv.problem = cmp.Or(inv.problem, unsendable(o, encoded, "params")); inv.problem == nil {
+		inv.op.Params = encoded
 	}
-	inv.op.Params = encoded
 	return nil
 }
 
