@@ -261,6 +261,7 @@ func TestARecordSurvivesEveryEndOfARun(t *testing.T) {
 		{name: "SIGTERM", signal: syscall.SIGTERM, code: 105, ended: "SIGTERM"},
 		{name: "test.abort", env: []string{"ABORT=1"}, code: 108, ended: "seen enough"},
 		{name: "failing setup", env: []string{"FAIL_SETUP=1"}, code: 107, ended: "setup went wrong", none: true},
+		{name: "crossed thresholds", env: []string{"DURATION=1s", `THRESHOLDS={"omnigraph_ops":["count<1"]}`}, code: 99},
 		{name: "abortOnFail", env: []string{`THRESHOLDS={"omnigraph_ops":[{"threshold":"count<1","abortOnFail":true}]}`}, code: 99, ended: "threshold"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
