@@ -22,7 +22,7 @@ type answer struct {
 func answerOf(rec *recorder.Record, groups []*group) answer {
 	var all answer
 	for _, ask := range []func(*recorder.Record, []*group) answer{
-		agingAnswer, batchAnswer, writersAnswer, integrityAnswer, noiseAnswer, capacityAnswer,
+		deathAnswer, agingAnswer, batchAnswer, writersAnswer, integrityAnswer, noiseAnswer, capacityAnswer,
 		mixAnswer, soakAnswer, watchAnswer, admissionAnswer, outageAnswer,
 	} {
 		a := ask(rec, groups)

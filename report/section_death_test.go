@@ -1,0 +1,58 @@
+package report
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mitodl/xk6-omnigraph/recorder"
+)
+
+// phased is a run of successes (or failures) every 100 ms, one letter for each: o for a success, x for a failure, - for
+// nothing.
+func phased(t *testing.T, run string, kind string) *recorder.Record {
+	t.Helper()
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	r := recorder.New(recorder.Config{Now: func() time.Time { return now }})
+	c := r.Cell(recorder.CellKey{Scenario: "s", Transport: "http", Op: "query", Query: "point", Workers: 1})
+	for _, what := range run {
+		now = now.Add(100 * time.Millisecond)
+		switch what {
+		case 'o':
+			c.Record(20*time.Millisecond, recorder.OK)
+		case 'x':
+			c.Record(time.Millisecond, recorder.Failed(kind))
+		}
+	}
+	rec, err := r.Finish()
+	require.NoError(t, err)
+	return rec
+}
+
+func TestAServerThatDiedIsSaidFirst(t *testing.T) {
+	t.Parallel()
+	often := strings.Repeat
+	rec := phased(t, often("o", 100)+often("x", 50), "connect")
+	d := Build(rec)
+	require.NotEmpty(t, d.Findings)
+	assert.Equal(t, "From about 10.0 s after the run's start on every operation failed, until the last at 15.0 s (the run's failures: 50 connect).", d.Findings[0].Text)
+
+	rec.Verdict = recorder.Invalid
+	assert.Contains(t, inTerminal(t, Build(rec)), "every operation failed", "what was seen of the server is not lost in an invalid run")
+
+	for name, run := range map[string]string{
+		"it came back":          often("o", 100) + often("x", 50) + "oo",
+		"failures all along":    often("ooox", 50),
+		"the last one failed":   often("o", 100) + "x",
+		"a pause and a failure": often("o", 100) + often("-", 50) + "x",
+		"rare operations":       often("o"+often("-", 9), 5) + often("-", 20) + "xxx",
+		"nothing ever":          often("x", 100),
+		"nothing failed":        often("o", 100),
+		"a short end of many":   often("o", 1000) + often("x", 30),
+	} {
+		assert.NotContains(t, said(Build(phased(t, run, "connect"))), "every operation failed", name)
+	}
+}
