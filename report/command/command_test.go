@@ -209,7 +209,11 @@ func TestAFolderStandsForTheRecordInIt(t *testing.T) {
 	require.NoError(t, r.Flush())
 	_, err = run("report", killed)
 	require.ErrorContains(t, err, "name "+filepath.Join(killed, partialName))
-	out, err := run("report", filepath.Join(killed, partialName))
+	require.NoError(t, os.Rename(path, filepath.Join(killed, "record.json")))
+	out, err := run("report", killed)
+	require.NoError(t, err)
+	assert.Contains(t, out, "is of an earlier run than "+partialName)
+	out, err = run("report", filepath.Join(killed, partialName))
 	require.NoError(t, err)
 	assert.Contains(t, out, "[killed]")
 }

@@ -123,10 +123,10 @@ func (f *form) write(to IO, d *report.Document, asJSON func(io.Writer) error) er
 }
 
 // readAll reads the records that the arguments name.
-func readAll(paths []string) ([]*recorder.Record, error) {
+func readAll(to IO, paths []string) ([]*recorder.Record, error) {
 	records := make([]*recorder.Record, len(paths))
 	for i, path := range paths {
-		rec, err := read(path)
+		rec, err := read(to, path)
 		if err != nil {
 			return nil, err
 		}
@@ -140,8 +140,8 @@ const shownProblems = 3
 
 // read reads one record and refuses it where its parts contradict each other: nothing that is said of it would be true.
 // What was recovered from a run that was killed is invalid anyway; its counts may be of slightly different moments.
-func read(path string) (*recorder.Record, error) {
-	path, err := recordIn(path)
+func read(to IO, path string) (*recorder.Record, error) {
+	path, err := recordIn(to, path)
 	if err != nil {
 		return nil, err
 	}
@@ -170,8 +170,8 @@ func recordNames() []string { return []string{"record.json", "record.json.zst"} 
 // partialName is what a run that was killed leaves instead.
 const partialName = "record.partial.ndjson"
 
-// recordIn gives the record's file where the path is a run's folder.
-func recordIn(path string) (string, error) {
+// recordIn gives the record's file where the path is a run's folder. A later run that left no record there is named.
+func recordIn(to IO, path string) (string, error) {
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		return path, nil //nolint:nilerr // reading it says what is wrong
 	}
@@ -180,9 +180,16 @@ func recordIn(path string) (string, error) {
 		return err == nil && !info.IsDir()
 	}
 	for _, name := range recordNames() {
-		if isFile(name) {
-			return filepath.Join(path, name), nil
+		if !isFile(name) {
+			continue
 		}
+		if isFile(partialName) {
+			if _, err := fmt.Fprintf(to.Err, "%s is of an earlier run than %s beside it, whose run was killed or is still going on\n",
+				filepath.Join(path, name), partialName); err != nil {
+				return "", err
+			}
+		}
+		return filepath.Join(path, name), nil
 	}
 	if isFile(partialName) {
 		return "", fmt.Errorf("the folder %s holds no record.json: its run was killed or is still going on; name %s to read what it had counted until then",
@@ -203,7 +210,7 @@ func reportCommand(to IO) *cobra.Command {
 			"  k6 x omnigraph report -o report.html generator-*.json.zst",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			records, err := readAll(args)
+			records, err := readAll(to, args)
 			if err != nil {
 				return err
 			}

@@ -36,7 +36,7 @@ func compareCommand(to IO) *cobra.Command {
 					return fmt.Errorf("--fail-on got %q; it takes %s", c, strings.Join(failConditions(), ", "))
 				}
 			}
-			records, err := readAll(args)
+			records, err := readAll(to, args)
 			if err != nil {
 				return err
 			}

@@ -20,7 +20,7 @@ func planCommand(to IO) *cobra.Command {
 			"  k6 x omnigraph plan results/*/record.json --rate 200 --slo-p95 50 --write-rows 20",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			records, err := readAll(args)
+			records, err := readAll(to, args)
 			if err != nil {
 				return err
 			}

@@ -39,7 +39,7 @@ func validateCommand(to IO) *cobra.Command {
 			results := make([]validated, len(args))
 			bad := 0
 			for i, path := range args {
-				results[i] = validate(path)
+				results[i] = validate(to, path)
 				if !results[i].OK {
 					bad++
 				}
@@ -57,9 +57,9 @@ func validateCommand(to IO) *cobra.Command {
 	return prepared(cmd, to)
 }
 
-func validate(path string) validated {
+func validate(to IO, path string) validated {
 	v := validated{File: path}
-	file, err := recordIn(path)
+	file, err := recordIn(to, path)
 	var rec *recorder.Record
 	if err == nil {
 		v.File = file
