@@ -44,6 +44,8 @@ type recording struct {
 	signaled bool
 	// unwritable is why the record will not be written, or nil.
 	unwritable error
+	// doubtful is why the record will probably not be written, found when the test was over, or nil.
+	doubtful error
 	// claim keeps other runs from writing into the same folder.
 	claim  *recorder.Claim
 	status *lib.TestStatus

@@ -106,6 +106,8 @@ func (r *recording) finish(facts *summaryFacts, opts reportOptions, color bool) 
 	switch {
 	case r.unwritable != nil:
 		fmt.Fprintf(&b, "\n%s\n", r.unwritable)
+	case r.doubtful != nil:
+		fmt.Fprintf(&b, "\n%s; k6's log says at its end what is left\n", r.doubtful)
 	case aside:
 		fmt.Fprintf(&b, "\n%s\n", r.config.keeps())
 	case configured:

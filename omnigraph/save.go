@@ -114,7 +114,11 @@ func (r *recording) rehearse() {
 		r.mu.Unlock()
 	}()
 	if err := r.writeProbe(config.dir); err != nil {
-		r.fail(fmt.Errorf("the results of this run can't be written to %s: %w", config.dir, err))
+		err = fmt.Errorf("the results of this run can't be written to %s: %w", config.dir, err)
+		r.mu.Lock()
+		r.doubtful = err
+		r.mu.Unlock()
+		r.fail(err)
 	}
 }
 

@@ -191,6 +191,10 @@ func TestALostRecordIsAnErrorThatSaysWhatIsOnDisk(t *testing.T) {
 		run.recording.rehearse()
 		assert.Contains(t, run.logged(logrus.ErrorLevel), "the results of this run can't be written to "+dir)
 		assert.True(t, run.status.Failed(), "while k6 has not decided yet how to exit")
+		run.recording.deferred = true // as with k6's events
+		out := run.export(run.js(`report({metrics: {}})`))
+		assert.Contains(t, out["stdout"], "can't be written to "+dir)
+		assert.NotContains(t, out["stdout"], "record: ")
 		run.recording.end(nil)
 		assert.Contains(t, run.logged(logrus.ErrorLevel), "nothing of this run is on disk")
 	})
