@@ -19,6 +19,9 @@ func (r *recording) save() error {
 		return r.lost(err)
 	}
 	if r.config.keepsEarlier(rec) {
+		if !r.recorder.Flushed() {
+			r.recorder.SetPartialPath("") // if there is one it is an earlier run's, and all that is left of that
+		}
 		if err := rec.Write(r.config.path(emptyFile)); err != nil {
 			return fmt.Errorf("this run measured nothing and leaves no record; that of an earlier run stays in %s: %w", r.config.path(recordFile), err)
 		}

@@ -123,6 +123,9 @@ func TestARunThatMeasuredNothingLeavesAnEarlierRecordAlone(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(dir, htmlFile))
 	require.NoError(t, err)
 
+	killed := filepath.Join(dir, partialFile)
+	require.NoError(t, os.WriteFile(killed, []byte("of a run that was killed"), 0o600))
+
 	// setup() asks a port on which nobody listens, and fails.
 	bad := beginRun(t, dir, "http://127.0.0.1:1")
 	bad.state.Tags = lib.NewVUStateTags(bad.state.Tags.GetCurrentValues().Tags.Without("scenario"))
@@ -134,6 +137,7 @@ func TestARunThatMeasuredNothingLeavesAnEarlierRecordAlone(t *testing.T) {
 	now, err := os.ReadFile(filepath.Join(dir, htmlFile))
 	require.NoError(t, err)
 	assert.Equal(t, page, now)
+	assert.FileExists(t, killed)
 	assert.Equal(t, bad.recording.recorder.ID(), read(t, dir, emptyFile).Invocation.ID)
 	assert.Contains(t, bad.logged(logrus.WarnLevel), filepath.Join(dir, emptyFile))
 
