@@ -51,15 +51,31 @@ func newRelay(signals <-chan os.Signal) *relay {
 	return r
 }
 
+// asOrder is the signal that tells a command what sig tells this process: k6 knows no SIGHUP and would die of it, with
+// its record, when a terminal is closed or a connection to it lost.
+func asOrder(sig os.Signal) os.Signal {
+	if sig == syscall.SIGHUP {
+		return syscall.SIGTERM
+	}
+
+	return sig
+}
+
 func (r *relay) pass(sig os.Signal, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
-	if sig == r.last && at.Sub(r.lastAt) < echo || at.Sub(r.endedAt) < echo {
+	if asOrder(sig) == r.last && at.Sub(r.lastAt) < echo || at.Sub(r.endedAt) < echo {
 		return
 	}
 
-	r.last, r.lastAt = sig, at
+	// A terminal that goes away tells so more than once, through the shell and through the system, and after other
+	// signals too: it is never an order to hurry.
+	if sig == syscall.SIGHUP && r.last != nil {
+		return
+	}
+
+	r.last, r.lastAt = asOrder(sig), at
 
 	r.deliver(sig)
 }

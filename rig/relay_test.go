@@ -114,3 +114,46 @@ func TestARelayWithoutSignalsEnds(*testing.T) {
 	close(closed)
 	newRelay(closed).close()
 }
+
+// A command that ends in order must not be told to hurry by a terminal that is gone already.
+func TestAHangUpIsOneOrderToEndAndNeverASecond(t *testing.T) {
+	begin := time.Now()
+
+	for name, c := range map[string]struct {
+		signals []os.Signal
+		got     []string
+	}{
+		"alone":              {[]os.Signal{syscall.SIGHUP}, []string{"hangup"}},
+		"twice":              {[]os.Signal{syscall.SIGHUP, syscall.SIGHUP}, []string{"hangup"}},
+		"after an interrupt": {[]os.Signal{syscall.SIGINT, syscall.SIGHUP}, []string{"interrupt"}},
+		"before a SIGTERM":   {[]os.Signal{syscall.SIGHUP, syscall.SIGTERM}, []string{"hangup", "terminated"}},
+	} {
+		r := newRelay(nil)
+
+		var got []string
+
+		r.to(func(sig os.Signal) { got = append(got, sig.String()) })
+
+		for i, sig := range c.signals {
+			r.pass(sig, begin.Add(time.Duration(i)*time.Minute))
+		}
+
+		if !slices.Equal(got, c.got) {
+			t.Errorf("%s: %q", name, got)
+		}
+
+		r.close()
+	}
+
+	r := newRelay(nil)
+	defer r.close()
+
+	n := 0
+	r.to(func(os.Signal) { n++ })
+	r.pass(syscall.SIGHUP, begin)
+	r.pass(syscall.SIGTERM, begin.Add(echo/2))
+
+	if n != 1 {
+		t.Errorf("a hang-up and a SIGTERM at once are %d orders", n)
+	}
+}

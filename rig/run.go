@@ -11,8 +11,12 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/mitodl/xk6-omnigraph/internal/scratch"
 	"github.com/mitodl/xk6-omnigraph/rig/dataset"
 )
+
+// temporaryKind is what temporary rigs are called among the folders for temporary files.
+const temporaryKind = "rig"
 
 // defaultKillAfter leaves k6 the time to write its summary after a second signal.
 const defaultKillAfter = 15 * time.Second
@@ -102,7 +106,7 @@ func (o RunOptions) rig() (r *Rig, remove func() error, err error) {
 		return r, func() error { return nil }, err
 	}
 
-	dir, err := os.MkdirTemp("", "omnigraph-rig-")
+	dir, err := os.MkdirTemp("", scratch.Pattern(temporaryKind))
 	if err != nil {
 		return nil, nil, fmt.Errorf("make a temporary rig: %w", err)
 	}
@@ -119,6 +123,22 @@ func (o RunOptions) rig() (r *Rig, remove func() error, err error) {
 	}
 
 	return r, r.Remove, nil
+}
+
+// clearTemporary removes the temporary rigs of processes that were killed and so couldn't: they hold tokens. It is no
+// failure of a rig if that doesn't work.
+func clearTemporary() {
+	_ = scratch.Clear(os.TempDir(), func(dir string) bool {
+		r, err := Open(dir)
+		if err != nil {
+			return false
+		}
+
+		// A server that a command booted there by itself outlives it.
+		_, up, err := r.running()
+
+		return up || err != nil
+	}, temporaryKind)
 }
 
 // command runs the command to its end.
@@ -138,7 +158,23 @@ func (o RunOptions) command(ctx context.Context, s *Server, relay *relay) error 
 	// In a terminal's foreground the command stays in this group: Ctrl-C and Ctrl-Z reach it from there, and
 	// passing them on too would double them. Elsewhere it leads a group, so that nothing of it stays behind.
 	shared := onTerminal()
-	cmd.SysProcAttr = attributes(!shared, syscall.SIGTERM)
+
+	var last *will
+
+	// What can't be run is told by start.
+	if _, err := exec.LookPath(cmd.Path); err == nil && cmd.Err == nil {
+		if sh := orProcess(o.Env).lookPath("sh"); sh != "" {
+			if last, err = makeWill(ctx, sh); err != nil {
+				return err
+			}
+
+			defer last.revoke()
+
+			last.cover(cmd, sh, shared)
+		}
+	}
+
+	cmd.SysProcAttr = attributes(!shared, last.deathSignal())
 
 	p, err := start(cmd)
 	if err != nil {
@@ -154,6 +190,7 @@ func (o RunOptions) command(ctx context.Context, s *Server, relay *relay) error 
 	count := 0
 
 	relay.to(func(sig os.Signal) {
+		sig = asOrder(sig)
 		if !shared || sig == syscall.SIGTERM {
 			p.signal(sig)
 		}

@@ -63,6 +63,8 @@ func (r *Rig) Up(ctx context.Context, o UpOptions) (s *Server, err error) {
 		return nil, fmt.Errorf("port must be between 0 and 65535, got %d", o.Port)
 	}
 
+	clearTemporary()
+
 	unlock, err := lock(r.path(lockFile))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.dir, err)

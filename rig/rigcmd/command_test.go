@@ -31,6 +31,8 @@ func TestMain(m *testing.M) {
 		goleak.VerifyTestMain(m)
 
 		return
+	case "k6":
+		os.Exit(behaveLikeK6())
 	case "counter":
 		os.Exit(countInterrupts())
 	}

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -100,4 +102,61 @@ func TestCtrlCOnATerminalReachesTheCommandOnce(t *testing.T) {
 	}
 
 	ended(t, server)
+}
+
+// A terminal that goes away, as with a connection that is lost, tells everybody in its foreground. The command must end in
+// order all the same.
+func TestATerminalThatGoesAwayEndsK6InOrder(t *testing.T) {
+	user, tty := terminal(t)
+
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	said := filepath.Join(t.TempDir(), "said")
+	cmd := exec.CommandContext(t.Context(), self, "run", "--rows", "5", "--",
+		"sh", "-c", `exec env `+asProgram+`=k6 "$0" > "$1"`, self, said)
+	cmd.Env = append(realEnv(t), asProgram+"=1", "TMPDIR="+t.TempDir())
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := tty.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	var pid int
+
+	for range 1000 {
+		data, err := os.ReadFile(said)
+		if _, scanErr := fmt.Sscanf(string(data), "ready %d", &pid); err == nil && scanErr == nil {
+			break
+		}
+
+		time.Sleep(10 * time.Millisecond)
+	}
+
+	if err := user.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	// The system tells the session's leader; a shell that leads one tells its jobs.
+	if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+
+	if _ = cmd.Wait(); cmd.ProcessState.ExitCode() != 105 {
+		t.Errorf("code %d", cmd.ProcessState.ExitCode())
+	}
+
+	data, err := os.ReadFile(said)
+	if err != nil || !strings.HasSuffix(string(data), "\nfirst terminated\nwritten\n") {
+		t.Errorf("%q, %v", data, err)
+	}
+
+	ended(t, pid)
 }
