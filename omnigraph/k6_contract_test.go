@@ -30,6 +30,18 @@ func TestTagsOfOneCallThatReplaceTheClientsOwnDoNotStickToTheNext(t *testing.T) 
 	}
 }
 
+func TestATagCalledNameIsTheNameOfTheRequestsAsWithK6HTTP(t *testing.T) {
+	t.Parallel()
+	server := newStub(t, answer(200, threeRows))
+	r := newRuntime(t)
+	r.js(fmt.Sprintf(`const og = connect(%q, {graph: "council", tags: {name: "mine"}}); const gq = "query q() { match { $m: Memory } return { $m.slug } }"`, server.URL))
+	r.enter()
+	r.js(`og.query(gq)`)
+	samples := r.taken()
+	assert.Len(t, of(samples, "http_req_duration", "name", "mine"), 1)
+	assert.Len(t, of(samples, "omnigraph_op_duration", "query", "q"), 1)
+}
+
 // An iteration that is cut off leaves its promises as they are: nothing runs any more that could tidy up.
 func TestAComparisonThatWasCutOffSaysNothingAboutTheNextIteration(t *testing.T) {
 	t.Parallel()

@@ -329,7 +329,7 @@ func setStringMap(to *map[string]string, v sobek.Value, _ *sobek.Runtime) error 
 var ownTags = []string{"transport", "op", "query", "graph", "variant", "ok", "error_kind", "entity", "pair"}
 
 func ownTagsWords() string {
-	return "Not " + strings.Join(ownTags[:len(ownTags)-1], ", ") + " or " + ownTags[len(ownTags)-1] + ", which the extension sets itself, nor name: that is the option name."
+	return "Not " + strings.Join(ownTags[:len(ownTags)-1], ", ") + " or " + ownTags[len(ownTags)-1] + ", which the extension sets itself. A name replaces that of the http_* metrics, as with k6/http."
 }
 
 // setHeaders takes what net/http would send; what it would not fails there only with the first request.
@@ -360,9 +360,6 @@ func setTags(s *settings, v sobek.Value, _ *sobek.Runtime) error {
 		merged[k] = t
 	}
 	for _, k := range o.Keys() {
-		if k == "name" {
-			return fmt.Errorf("has the member %q, which a call's option name sets", k)
-		}
 		if slices.Contains(ownTags, k) {
 			return fmt.Errorf("has the member %q, which is a tag of the extension's own; take another name", k)
 		}

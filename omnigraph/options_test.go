@@ -64,7 +64,6 @@ func TestBadOptionsThrowAtOnceAndNameOptionGotAndTakes(t *testing.T) {
 		{"err/header without a name", `connect("http://x", {headers: {"": "c"}})`, []string{"headers", `""`}},
 		{"err/header with a control character", `new HTTPClient({headers: {a: "\x01"}})`, []string{"headers", `"a"`, "control character"}},
 		{"err/tag of our own", `new HTTPClient({tags: {transport: "x"}})`, []string{"tags", `"transport"`, "another name"}},
-		{"err/tag name", `new HTTPClient({tags: {name: "x"}})`, []string{"tags", `"name"`, "option name"}},
 		{"err/tag of our own, CLI", `new CLIClient({tags: {ok: "yes"}})`, []string{"tags", `"ok"`, "another name"}},
 		{"err/record unknown member of run", `record({name: "a", run: {dta: {}}})`, []string{"option run", `"dta"`, "{data, state, workload, environment, protocol}"}},
 		{"err/record run of another type", `record({name: "a", run: {data: {rows: 913}}})`, []string{"option run", "data", "number"}},
