@@ -72,11 +72,11 @@ func Make(dir string, opts MakeOptions) (*Rig, error) {
 	}
 
 	if opts.Writers < 1 || opts.Writers > maxWriters {
-		return nil, fmt.Errorf("make a rig: writers must be between 1 and %d, got %d", maxWriters, opts.Writers)
+		return nil, usagef("make a rig: writers must be between 1 and %d, got %d", maxWriters, opts.Writers)
 	}
 
 	if err := opts.Dataset.Validate(); err != nil {
-		return nil, fmt.Errorf("make a rig: %w", err)
+		return nil, usagef("make a rig: %v", err)
 	}
 
 	abs, err := filepath.Abs(dir)

@@ -27,7 +27,7 @@ func (r *Rig) resolve(ctx context.Context, b Binaries, env environment) (Binarie
 	}
 
 	cmd := exec.CommandContext(ctx, b.Emulator, "link", dir) // #nosec G204 -- found beside this program or in PATH
-	cmd.Env = env.forOmnigraph()
+	cmd.Env = env.forOwnCalls()
 	cmd.WaitDelay = pipeDelay
 
 	if out, err := cmd.CombinedOutput(); err != nil {

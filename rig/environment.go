@@ -3,6 +3,7 @@ package rig
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -70,6 +71,17 @@ func (e environment) forOmnigraph() environment {
 	}
 
 	return out
+}
+
+// emulatorFaults names the file of faults that the emulator shall have.
+const emulatorFaults = "OMNIGRAPH_EMULATOR_FAULTS"
+
+// forOwnCalls is for the rig's own calls of the CLI: the emulator's faults are meant for what is measured, and must neither
+// hit the boot nor be used up by it.
+func (e environment) forOwnCalls() environment {
+	return slices.DeleteFunc(e.forOmnigraph(), func(entry string) bool {
+		return strings.HasPrefix(entry, emulatorFaults+"=")
+	})
 }
 
 // lookPath is exec.LookPath with this environment's PATH; entries that are not absolute don't count.

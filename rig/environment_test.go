@@ -19,6 +19,18 @@ func TestOmnigraphSeesNothingOfTheUsersSettings(t *testing.T) {
 	}
 }
 
+func TestTheRigsOwnCallsAreSparedTheEmulatorsFaults(t *testing.T) {
+	env := environment{"OMNIGRAPH_EMULATOR_FAULTS=faults.json", "OMNIGRAPH_EMULATOR_PROFILE=spike"}
+
+	if got := env.forOwnCalls(); !slices.Equal(got, environment{"OMNIGRAPH_EMULATOR_PROFILE=spike"}) {
+		t.Errorf("%v", got)
+	}
+
+	if got := env.forOmnigraph(); !slices.Equal(got, env) {
+		t.Errorf("the server's: %v", got)
+	}
+}
+
 func TestSettingAVariableReplacesIt(t *testing.T) {
 	env := environment{"A=1", "B=2", "A=3"}
 

@@ -11,7 +11,7 @@ import (
 // Errors that callers tell apart with errors.Is.
 var (
 	// ErrNotRig: the directory was not made by Make.
-	ErrNotRig = errors.New("not a rig")
+	ErrNotRig error = &usageError{"not a rig"}
 	// ErrRunning: the rig's server is up already.
 	ErrRunning = errors.New("already up")
 	// ErrNotRunning: the rig has no server.
@@ -24,7 +24,7 @@ var (
 
 // Exit codes of the rig's commands, besides 0 and 1.
 const (
-	// ExitUsage: something is missing that only the caller can supply, as a binary.
+	// ExitUsage: the command line is wrong, or something is missing that only the caller can supply, as a binary.
 	ExitUsage = 2
 	// ExitNotRunning: status of a rig without a server, as the service managers have it.
 	ExitNotRunning = 3
@@ -120,9 +120,11 @@ func (e *SignalError) ExitCode() int {
 	return 1
 }
 
-// usageError is a contradiction in what the caller asked for.
+// usageError is what the caller asked for and can't have.
 type usageError struct{ text string }
 
 func (e *usageError) Error() string { return e.text }
 
 func (*usageError) ExitCode() int { return ExitUsage }
+
+func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }

@@ -55,3 +55,29 @@ func listenable(ctx context.Context, port int) (int, error) {
 
 	return addr.Port, l.Close()
 }
+
+// loopback makes sure that 127.0.0.1 can be reached. Where its interface is down, as in a new network namespace, a server
+// listens without an error and nobody ever gets through to it.
+func loopback(ctx context.Context) error {
+	var (
+		lc net.ListenConfig
+		d  net.Dialer
+	)
+
+	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("listen on 127.0.0.1: %w", err)
+	}
+	defer l.Close()
+
+	conn, err := d.DialContext(ctx, "tcp", l.Addr().String())
+
+	switch {
+	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.EADDRNOTAVAIL):
+		return fmt.Errorf("127.0.0.1 can't be reached (%w): the loopback interface is down; bring it up, as with `ip link set lo up`", err)
+	case err != nil:
+		return fmt.Errorf("reach 127.0.0.1: %w", err)
+	}
+
+	return conn.Close()
+}

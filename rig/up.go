@@ -45,6 +45,20 @@ type UpOptions struct {
 	Log io.Writer
 }
 
+// Validate says what is out of range; Up does so too.
+func (o UpOptions) Validate() error {
+	switch {
+	case o.Fragments < 0 || o.Fragments > maxFragments:
+		return usagef("fragments must be between 0 and %d, got %d", maxFragments, o.Fragments)
+	case o.Port < 0 || o.Port > 65535:
+		return usagef("port must be between 0 and 65535, got %d", o.Port)
+	case o.BootTimeout < 0:
+		return usagef("boot-timeout must be above 0, got %v", o.BootTimeout)
+	}
+
+	return nil
+}
+
 func (o UpOptions) logf(format string, args ...any) {
 	if o.Log != nil {
 		fmt.Fprintf(o.Log, format+"\n", args...) // progress is not worth an error
@@ -55,12 +69,8 @@ func (o UpOptions) logf(format string, args ...any) {
 // optimizes, as the options say. If the server is up already it does the last two only, or says ErrRunning where
 // Detach is not set. After an error, or the context's end, no server of this call is left.
 func (r *Rig) Up(ctx context.Context, o UpOptions) (s *Server, err error) {
-	if o.Fragments < 0 || o.Fragments > maxFragments {
-		return nil, fmt.Errorf("fragments must be between 0 and %d, got %d", maxFragments, o.Fragments)
-	}
-
-	if o.Port < 0 || o.Port > 65535 {
-		return nil, fmt.Errorf("port must be between 0 and 65535, got %d", o.Port)
+	if err := o.Validate(); err != nil {
+		return nil, err
 	}
 
 	clearTemporary()
@@ -150,6 +160,10 @@ func (r *Rig) bring(ctx context.Context, o UpOptions) (*Server, error) {
 	env := orProcess(o.Env)
 
 	// Before the work, not after it.
+	if err := loopback(ctx); err != nil {
+		return nil, err
+	}
+
 	if o.Port != 0 {
 		if _, err := r.choosePort(ctx, o.Port, 1); err != nil {
 			return nil, err

@@ -159,6 +159,8 @@ func (r *Rule) check(routes []string) error {
 		return fmt.Errorf("probability is %g, want 0 to 1", r.Probability)
 	case r.Skip < 0 || r.Count < 0 || r.RetryAfter < 0 || r.Bytes < 0:
 		return errors.New("a count is negative")
+	case r.Code < 0 || r.Code > 255:
+		return fmt.Errorf("code is %d, an exit code is 0 to 255", r.Code)
 	case r.Until != 0 && r.Until <= r.After:
 		return errors.New("until must lie behind after")
 	}

@@ -23,6 +23,8 @@ func TestParseNamesWhatIsWrong(t *testing.T) {
 		`{"rules":[{"route":"query","command":"query","kind":"internal"}]}`:  "not both",
 		`{"rules":[{"kind":"internal","probability":2}]}`:                    "probability is 2, want 0 to 1",
 		`{"rules":[{"kind":"internal","count":-1}]}`:                         "negative",
+		`{"rules":[{"command":"*","kind":"cli_exit","code":300}]}`:           "code is 300, an exit code is 0 to 255",
+		`{"rules":[{"command":"*","kind":"cli_exit","code":-1}]}`:            "code is -1, an exit code is 0 to 255",
 		`{"rules":[{"kind":"internal","after":"2s","until":"1s"}]}`:          "until must lie behind after",
 		`{"rules":[{"kind":"latency","delay":5}]}`:                           "a duration is a string",
 		`{"rules":[{"kind":"latency","delay":"-5s"}]}`:                       "must not be negative",

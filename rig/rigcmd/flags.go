@@ -1,6 +1,8 @@
 package rigcmd
 
 import (
+	"errors"
+
 	"github.com/spf13/pflag"
 
 	"github.com/mitodl/xk6-omnigraph/rig"
@@ -93,4 +95,13 @@ func addBootFlags(set *pflag.FlagSet) *bootFlags {
 	set.BoolVar(&f.up.Reseed, "reseed", false, "load the dataset again, which undoes all writes")
 
 	return f
+}
+
+// check refuses what is out of range, before anything is looked for or made.
+func (f *bootFlags) check() error {
+	if f.dataset.set.Changed("boot-timeout") && f.up.BootTimeout == 0 {
+		return &usageError{errors.New("boot-timeout must be above 0")}
+	}
+
+	return f.up.Validate()
 }

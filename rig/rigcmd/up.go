@@ -57,6 +57,10 @@ If the server is up already, --fragments and --optimize act on that one.`,
 
 // upOptions finds the binaries and completes the flags.
 func (c Config) upOptions(flags *bootFlags) (rig.UpOptions, error) {
+	if err := flags.check(); err != nil {
+		return rig.UpOptions{}, err
+	}
+
 	search := flags.search
 	search.Env, search.Executable = c.Env, c.Executable
 
