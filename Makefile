@@ -22,8 +22,6 @@ GOSEC_VERSION := v2.30.0
 GOSEC := $(BIN)/tools/gosec-$(GOSEC_VERSION)
 # Where the tests' counts are added up: `make test COUNTS=file`.
 COUNTS ?=
-# The spike's preset: full or quick.
-SPIKE_PRESET ?= full
 
 .PHONY: help
 help: ## List the targets
@@ -35,8 +33,8 @@ build: ## Build bin/k6 (the embedded host with the extension) and bin/omnigraph-
 	$(GO) build -o $(BIN)/ ./cmd/...
 
 .PHONY: spike
-spike: build ## The main job: CLI against HTTP on a rig of its own, with a report (SPIKE_PRESET=full|quick)
-	@export SPIKE_PRESET=$(SPIKE_PRESET) OMNIGRAPH_EMULATOR_PROFILE=$${OMNIGRAPH_EMULATOR_PROFILE:-spike}; \
+spike: build ## The main job: CLI against HTTP on a rig of its own, with a report (PRESET=full|short)
+	@export OMNIGRAPH_EMULATOR_PROFILE=$${OMNIGRAPH_EMULATOR_PROFILE:-spike}; \
 	$(K6) x omnigraph rig run --rows 913 -- $(K6) run --no-usage-report scripts/spike.js
 
 .PHONY: test

@@ -13,7 +13,7 @@
 import exec from 'k6/execution';
 import { Counter } from 'k6/metrics';
 import { CLIClient, HTTPClient, record, report, sequence } from 'k6/x/omnigraph';
-import { number, target } from './lib/target.js';
+import { flag, number, target } from './lib/target.js';
 import { insertMany, insertRow, keysOf, pointRead, row, setImportance } from './lib/council.js';
 import { begin, compacted, described, leave, optimizeNow, sized, stepScenarios } from './lib/scenario.js';
 
@@ -24,6 +24,7 @@ const presets = {
 const where = target(__ENV);
 const chosen = sized(__ENV, 'INTEGRITY', presets);
 const rounds = number(__ENV, 'INTEGRITY_ROUNDS', chosen.rounds, 1);
+const strict = flag(__ENV, 'INTEGRITY_STRICT');
 const writers = number(__ENV, 'INTEGRITY_WRITERS', 8, 2);
 const promises = ['once', 'unique', 'updates', 'whole', 'own_writes', 'never_back'];
 const steps = promises.map((name) => ({ name, run: name, of: rounds, workers: 1 }));
@@ -50,7 +51,7 @@ export const options = {
   teardownTimeout: '10m',
   thresholds: {
     'omnigraph_ops': ['count>0'],
-    'integrity_violations': [__ENV.INTEGRITY_STRICT === '1' ? 'count==0' : 'count>=0'],
+    'integrity_violations': [strict ? 'count==0' : 'count>=0'],
   },
 };
 

@@ -91,8 +91,8 @@ export function begin(where, http, rec, { writes = false, optimizes = false, div
   if (optimizes && where.mayWrite && !where.store) {
     console.warn('optimize is left out: it needs the store itself (OMNIGRAPH_STORE)');
   }
-  if (__ENV.NOISE_FLOOR) {
-    rec.noiseFloor(Number(__ENV.NOISE_FLOOR));
+  if (where.noiseFloor !== undefined) {
+    rec.noiseFloor(where.noiseFloor);
   }
   const state = rec.before(http);
   const id = runID();

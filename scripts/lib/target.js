@@ -18,8 +18,10 @@ export function target(env) {
       build: env.OMNIGRAPH_BUILD ? choice(env, 'OMNIGRAPH_BUILD', ['release', 'debug'], 'release') : '',
     },
     // A rig's store is there to be written to; any other only with leave.
-    mayWrite: Boolean(env.OMNIGRAPH_RIG) || env.ALLOW_WRITES === '1',
+    mayWrite: flag(env, 'ALLOW_WRITES') || Boolean(env.OMNIGRAPH_RIG),
     isRig: Boolean(env.OMNIGRAPH_RIG),
+    // What A/A runs of the same session differ by, as a share; undefined if it was not measured.
+    noiseFloor: fraction(env, 'NOISE_FLOOR'),
   };
 }
 
@@ -42,13 +44,32 @@ export function numbers(env, name, otherwise) {
   if (text === undefined || text === '') {
     return otherwise;
   }
-  return text.split(',').map((part) => {
-    const n = Number(part.trim());
-    if (!Number.isInteger(n) || n < 1) {
-      throw new Error(`${name} got "${text}"; it takes whole numbers, at least 1, separated by commas`);
-    }
-    return n;
-  });
+  const list = text.split(',').map((part) => Number(part.trim()));
+  if (!list.every((n) => Number.isInteger(n) && n >= 1)) {
+    throw new Error(`${name} got "${text}"; it takes whole numbers, at least 1, separated by commas`);
+  }
+  if (new Set(list).size < list.length) {
+    throw new Error(`${name} got "${text}"; it takes each number once`);
+  }
+  return list;
+}
+
+// fraction reads a share such as 0.02 from the environment; undefined without one.
+export function fraction(env, name) {
+  const text = env[name];
+  if (text === undefined || text === '') {
+    return undefined;
+  }
+  const n = Number(text);
+  if (!Number.isFinite(n) || n < 0) {
+    throw new Error(`${name} got "${text}"; it takes a share such as 0.02`);
+  }
+  return n;
+}
+
+// flag reads a yes or no from the environment.
+export function flag(env, name) {
+  return choice(env, name, ['1', '0'], '0') === '1';
 }
 
 // choice reads one of a few words.
