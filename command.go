@@ -11,6 +11,7 @@ import (
 
 	"github.com/mitodl/xk6-omnigraph/report"
 	"github.com/mitodl/xk6-omnigraph/report/command"
+	"github.com/mitodl/xk6-omnigraph/rig"
 	"github.com/mitodl/xk6-omnigraph/rig/rigcmd"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -74,7 +75,7 @@ func withUsage(cmd *cobra.Command, err error) error {
 		}
 		usage = cmd.CommandPath() + " " + strings.Join(names, "|")
 	}
-	return withExitCode(fmt.Errorf("%w; usage: %s (--help tells more)", err, usage))
+	return errext.WithExitCodeIfNone(withExitCode(fmt.Errorf("%w; usage: %s (--help tells more)", err, usage)), rig.ExitUsage)
 }
 
 // passExitCodes gives k6 the exit codes of the commands' own errors.

@@ -1,7 +1,6 @@
 package xk6omnigraph
 
 import (
-	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -29,37 +28,31 @@ func run(t *testing.T, line string) error {
 
 // k6 logs an error's text and shows no usage.
 func TestWrongCommandLinesNameTheUsage(t *testing.T) {
-	const none = 255
-	for line, c := range map[string]struct {
-		code  int
-		wants []string
-	}{
-		"frob":                        {none, []string{`unknown command "frob"`, "usage: k6 x omnigraph compare|plan|record|report|rig"}},
-		"--frob":                      {none, []string{"unknown flag: --frob", "usage: k6 x omnigraph compare|"}},
-		"report":                      {none, []string{"at least 1 arg", "usage: k6 x omnigraph report RECORD... [flags]"}},
-		"report --frob x":             {none, []string{"unknown flag: --frob", "usage: k6 x omnigraph report RECORD"}},
-		"compare a":                   {none, []string{"accepts 2 arg", "usage: k6 x omnigraph compare A B"}},
-		"plan":                        {none, []string{"usage: k6 x omnigraph plan RECORD"}},
-		"record frob":                 {none, []string{`unknown command "frob"`, "usage: k6 x omnigraph record validate"}},
-		"record validate":             {none, []string{"usage: k6 x omnigraph record validate RECORD"}},
-		"rig frob":                    {2, []string{`unknown command "frob"`, "k6 x omnigraph rig --help"}},
-		"rig up":                      {2, []string{"one directory", "usage: k6 x omnigraph rig up DIR"}},
-		"rig make --rows many folder": {2, []string{"rows", "usage: k6 x omnigraph rig make DIR"}},
-		"rig run --frob":              {2, []string{"unknown flag: --frob", "usage: k6 x omnigraph rig run [DIR] -- COMMAND"}},
-		"rig run":                     {2, []string{"k6 x omnigraph rig run -- k6 run script.js"}},
+	for line, wants := range map[string][]string{
+		"frob":                        {`unknown command "frob"`, "usage: k6 x omnigraph compare|plan|record|report|rig"},
+		"--frob":                      {"unknown flag: --frob", "usage: k6 x omnigraph compare|"},
+		"report":                      {"at least 1 arg", "usage: k6 x omnigraph report RECORD... [flags]"},
+		"report --frob x":             {"unknown flag: --frob", "usage: k6 x omnigraph report RECORD"},
+		"compare a":                   {"accepts 2 arg", "usage: k6 x omnigraph compare A B"},
+		"plan":                        {"usage: k6 x omnigraph plan RECORD"},
+		"record frob":                 {`unknown command "frob"`, "usage: k6 x omnigraph record validate"},
+		"record validate":             {"usage: k6 x omnigraph record validate RECORD"},
+		"rig frob":                    {`unknown command "frob"`, "k6 x omnigraph rig --help"},
+		"rig up":                      {"one directory", "usage: k6 x omnigraph rig up DIR"},
+		"rig make --rows many folder": {"rows", "usage: k6 x omnigraph rig make DIR"},
+		"rig run --frob":              {"unknown flag: --frob", "usage: k6 x omnigraph rig run [DIR] -- COMMAND"},
+		"rig dataset more":            {`unknown command "more"`, "usage: k6 x omnigraph rig dataset"},
+		"rig run":                     {"k6 x omnigraph rig run -- k6 run script.js"},
 	} {
 		err := run(t, line)
 		require.Error(t, err, line)
-		for _, want := range c.wants {
+		for _, want := range wants {
 			assert.ErrorContains(t, err, want, line)
 		}
 		assert.LessOrEqual(t, strings.Count(err.Error(), "usage:"), 1, line)
-		code := none
 		var has errext.HasExitCode
-		if errors.As(err, &has) {
-			code = int(has.ExitCode())
-		}
-		assert.Equal(t, c.code, code, line)
+		require.ErrorAs(t, err, &has, line)
+		assert.Equal(t, 2, int(has.ExitCode()), line)
 	}
 }
 
