@@ -10,7 +10,7 @@
 // Environment: MIX_PRESET or PRESET = short|full, WORKLOAD = a|b|c|d|e|f (default b, where nothing may be written c), MIX
 // (weights of read, scan, update, insert, rmw), KEYS = uniform|zipf|latest, RATE (iterations a second: the open model) or
 // VUS (the closed model, default 4), DURATION (such as 5m), MAX_VUS, ALLOW_WRITES=1, OMNIGRAPH_URI, OMNIGRAPH_GRAPH,
-// OMNIGRAPH_TOKEN or (for several actors) OMNIGRAPH_TOKENS or, not on a rig, OMNIGRAPH_TOKENS_FILE, OMNIGRAPH_BIN,
+// OMNIGRAPH_TOKEN or (for several actors) OMNIGRAPH_TOKENS or OMNIGRAPH_TOKENS_FILE (not the rig's own), OMNIGRAPH_BIN,
 // OMNIGRAPH_STORE, NOISE_FLOOR, RESULTS_DIR.
 import { CLIClient, HTTPClient, record, report } from 'k6/x/omnigraph';
 import { givenTokens } from './lib/actors.js';

@@ -321,6 +321,14 @@ func TestScenariosOnARig(t *testing.T) {
 		require.NotEmpty(t, got.cells(`^mix$`))
 		assert.InDelta(t, 10, *got.cells(`^mix$`)[0].Rate, 0)
 	})
+	t.Run("mix and soak take a file of tokens that is no rig's", func(t *testing.T) {
+		t.Parallel() // it mostly waits
+		r := newRig(t)
+		for _, name := range []string{"mix", "soak"} {
+			got := runScript(t, r, name, "OMNIGRAPH_TOKEN=", "OMNIGRAPH_RIG=", "MIX=read:1", "DURATION=2s")
+			assert.NotEmpty(t, got.cells("^"+name+"$"), got.output)
+		}
+	})
 	t.Run("soak optimizes as often as it is told", func(t *testing.T) {
 		t.Parallel() // it mostly waits
 		got := runScript(t, newRig(t), "soak", "DURATION=3s", "RATE=8", "MIX=read:1", "SOAK_OPTIMIZE_EVERY=1")

@@ -8,7 +8,7 @@
 //
 // Environment: SOAK_PRESET or PRESET = short|full, DURATION (such as 8h), RATE (iterations a second), MIX (weights, as in
 // mix.js), SOAK_OPTIMIZE_EVERY (seconds, 0 for never; needs OMNIGRAPH_STORE), MAX_VUS, ALLOW_WRITES=1, OMNIGRAPH_URI,
-// OMNIGRAPH_GRAPH, OMNIGRAPH_TOKEN or (for several actors) OMNIGRAPH_TOKENS or, not on a rig, OMNIGRAPH_TOKENS_FILE,
+// OMNIGRAPH_GRAPH, OMNIGRAPH_TOKEN or (for several actors) OMNIGRAPH_TOKENS or OMNIGRAPH_TOKENS_FILE (not the rig's own),
 // OMNIGRAPH_BIN, OMNIGRAPH_STORE, NOISE_FLOOR, RESULTS_DIR.
 import { sleep } from 'k6';
 import exec from 'k6/execution';

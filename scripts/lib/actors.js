@@ -11,7 +11,7 @@ export function actorTokens(env, where, n) {
       throw new Error(`OMNIGRAPH_TOKENS got "${env.OMNIGRAPH_TOKENS}"; it takes bearer tokens, separated by commas`);
     }
   } else if (env.OMNIGRAPH_TOKENS_FILE) {
-    const all = read(env.OMNIGRAPH_TOKENS_FILE);
+    const all = read(env, env.OMNIGRAPH_TOKENS_FILE);
     const writers = Object.keys(all).filter((actor) => /^act-load(-\d+)?$/.test(actor));
     tokens = (writers.length > 0 ? writers : Object.keys(all)).sort().map((actor) => all[actor]);
   }
@@ -22,20 +22,40 @@ export function actorTokens(env, where, n) {
 }
 
 // givenTokens gives the tokens that somebody gave on purpose, of which each VU takes its own, or the one token that there
-// is: for scenarios that spread over actors only if they are asked to. Every rig has a file of tokens, and asks for nothing.
+// is: for scenarios that spread over actors only if they are asked to.
 export function givenTokens(env, where) {
-  return env.OMNIGRAPH_TOKENS || (env.OMNIGRAPH_TOKENS_FILE && !where.isRig) ? actorTokens(env, where, Infinity) : where.token;
+  const given = env.OMNIGRAPH_TOKENS || (env.OMNIGRAPH_TOKENS_FILE && !isRigs(env, env.OMNIGRAPH_TOKENS_FILE));
+  return given ? actorTokens(env, where, Infinity) : where.token;
 }
 
-// read gives a file's tokens by actor. An archive holds the files that were named when it was made, and no others.
-function read(file) {
+// isRigs says of a file of tokens that it is the one that every command in a rig is told of: nobody asked for it.
+function isRigs(env, file) {
+  return Boolean(env.OMNIGRAPH_RIG) && file === `${env.OMNIGRAPH_RIG}/tokens.json`;
+}
+
+// read gives a file's tokens by actor. An archive holds the files that were named when it was made, and no others: in a rig
+// it does without that rig's file.
+function read(env, file) {
+  let text;
+  try {
+    text = open(file);
+  } catch (e) {
+    if (!isRigs(env, file)) {
+      throw new Error(`OMNIGRAPH_TOKENS_FILE names ${file}, which can't be read: ${e.message || e}. OMNIGRAPH_TOKENS takes a list instead, also when an archive runs without the file`);
+    }
+    if (__VU === 1) {
+      console.warn(`the load stays with one actor: ${e.message || e}; OMNIGRAPH_TOKENS takes a list, also when an archive runs`);
+    }
+    return {};
+  }
   let all;
   try {
-    all = JSON.parse(open(file));
+    all = JSON.parse(text);
   } catch (e) {
-    throw new Error(`OMNIGRAPH_TOKENS_FILE names ${file}, which can't be read: ${e.message || e}. OMNIGRAPH_TOKENS takes a list instead, also when an archive runs without the file`);
+    all = null;
   }
-  if (!all || typeof all !== 'object' || Object.values(all).length === 0 || !Object.values(all).every((t) => t && typeof t === 'string')) {
+  const tokens = Object.values(all || {});
+  if (typeof all !== 'object' || tokens.length === 0 || !tokens.every((t) => t && typeof t === 'string')) {
     throw new Error(`OMNIGRAPH_TOKENS_FILE names ${file}; it takes a JSON object of actors and their bearer tokens`);
   }
   return all;
