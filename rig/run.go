@@ -134,6 +134,13 @@ func clearTemporary() {
 			return false
 		}
 
+		// Somebody works on it at this moment, this process perhaps.
+		unlock, err := lock(r.path(lockFile))
+		if err != nil {
+			return true
+		}
+		defer unlock()
+
 		// A server that a command booted there by itself outlives it.
 		_, up, err := r.running()
 

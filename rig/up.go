@@ -73,13 +73,13 @@ func (r *Rig) Up(ctx context.Context, o UpOptions) (s *Server, err error) {
 		return nil, err
 	}
 
-	clearTemporary()
-
 	unlock, err := lock(r.path(lockFile))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.dir, err)
 	}
 	defer unlock()
+
+	clearTemporary()
 
 	// Another process may have been here since Open.
 	fresh, err := Open(r.dir)
