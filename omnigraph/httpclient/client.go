@@ -167,13 +167,14 @@ func (c *Client) attempt(ctx context.Context, s *Session, op *wire.Operation, ap
 	}
 
 	var probe *sendProbe
-	if write || state.RPSLimit != nil {
-		probe = &sendProbe{}
+	if write || state.RPSLimit != nil || len(request.Body) >= earlyAnswerBody {
+		probe = newSendProbe(ctx, len(request.Body))
 		ctx = httptrace.WithClientTrace(ctx, probe.trace())
 	}
 	start := time.Now()
 	response, err := httpext.MakeRequest(ctx, state, preq)
 	end := time.Now()
+	probe.done()
 	if waited := probe.waited(start); waited > 0 && state.RPSLimit != nil {
 		out.Timings.Queued += waited
 		start = start.Add(waited)

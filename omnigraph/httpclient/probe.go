@@ -1,22 +1,111 @@
 package httpclient
 
 import (
+	"context"
+	"crypto/tls"
+	"net"
 	"net/http/httptrace"
+	"strings"
 	"sync/atomic"
 	"time"
 )
 
 // sendProbe watches one request from outside: when the transport was asked for a connection, which is when k6's rps
-// limit let the request go, and whether anything was written, which decides about a write's outcome.
+// limit let the request go, and how much of it was written, which decides about a write's outcome.
 type sendProbe struct {
-	asked atomic.Int64 // UnixNano of the first request for a connection
-	wrote atomic.Bool
+	asked  atomic.Int64 // UnixNano of the first request for a connection
+	wrote  atomic.Bool
+	broken atomic.Bool // the connection took only a part of the request
+	early  *earlyAnswer
+}
+
+func newSendProbe(ctx context.Context, body int) *sendProbe {
+	p := &sendProbe{}
+	if body >= earlyAnswerBody {
+		p.early = &earlyAnswer{ctx: ctx, first: make(chan struct{}, 1), returned: make(chan struct{})}
+	}
+	return p
 }
 
 func (p *sendProbe) trace() *httptrace.ClientTrace {
-	return &httptrace.ClientTrace{
+	trace := &httptrace.ClientTrace{
 		GetConn:      func(string) { p.asked.CompareAndSwap(0, time.Now().UnixNano()) },
 		WroteHeaders: func() { p.wrote.Store(true) },
+		WroteRequest: func(info httptrace.WroteRequestInfo) {
+			p.broken.Store(info.Err != nil)
+			if p.early != nil && info.Err != nil && !closedHere(info.Err) {
+				p.early.await()
+			}
+		},
+	}
+	if p.early != nil {
+		trace.GotFirstResponseByte = p.early.begun
+		trace.GotConn = p.early.over
+	}
+	return trace
+}
+
+// closedHere tells a connection that this side closed, at a time-out or the iteration's end, from one that the server
+// broke. It goes by the text, since net/http wraps what breaks a request's body in a type that does not unwrap.
+func closedHere(err error) bool { return strings.Contains(err.Error(), net.ErrClosed.Error()) }
+
+// done is called once MakeRequest has returned.
+func (p *sendProbe) done() {
+	if p != nil && p.early != nil {
+		close(p.early.returned)
+	}
+}
+
+// earlyAnswerBody is the size of body, in bytes, from which on a server may answer and close while the client is still
+// sending. Smaller ones fit the socket's buffer whole.
+const earlyAnswerBody = 64 << 10
+
+// earlyAnswer saves the answer of a server that refuses a request before it has read all of it, as omnigraph's does
+// with one that is too large. When such a server closes, the client's next write breaks, and net/http gives up the
+// connection for that although the answer has arrived: which of both it sees first is chance. So the writer, which
+// reports the break to a trace before it reports it to the transport, waits here until the answer is read.
+type earlyAnswer struct {
+	ctx      context.Context //nolint:containedctx // a trace's hook gets none
+	first    chan struct{}
+	returned chan struct{}
+	streams  atomic.Bool
+}
+
+// over notes whether the connection is one of HTTP/2, whose streams can be refused without a break.
+func (e *earlyAnswer) over(info httptrace.GotConnInfo) {
+	conn, ok := info.Conn.(*tls.Conn)
+	e.streams.Store(ok && conn.ConnectionState().NegotiatedProtocol == "h2")
+}
+
+func (e *earlyAnswer) begun() {
+	select {
+	case e.first <- struct{}{}:
+	default:
+	}
+}
+
+// await returns at the latest after both waits. The answer is older than the break, so it is in the socket's buffer
+// when the writer meets the break, or it never comes. The transport itself waits for its writer, for up to 50 ms, before
+// it lets the answer's end be read; http_req_receiving of an answer so saved has them in it.
+func (e *earlyAnswer) await() {
+	if e.streams.Load() {
+		return
+	}
+	const beginning, rest = 100 * time.Millisecond, time.Second
+	limit := time.NewTimer(beginning)
+	defer limit.Stop()
+	select {
+	case <-e.first:
+		limit.Reset(rest)
+	case <-limit.C:
+		return
+	case <-e.ctx.Done():
+		return
+	}
+	select {
+	case <-e.returned:
+	case <-limit.C:
+	case <-e.ctx.Done():
 	}
 }
 
@@ -37,10 +126,11 @@ func (p *sendProbe) waited(start time.Time) time.Duration {
 	return 0
 }
 
-// sent tells whether the server may have seen the request; without a probe the safe answer is yes.
+// sent tells whether the server may have got the request as a whole; of one that it got in part it can do nothing.
+// Without a probe the safe answer is yes.
 func (p *sendProbe) sent(write bool) bool {
 	if p == nil {
 		return !write
 	}
-	return p.wrote.Load()
+	return p.wrote.Load() && !p.broken.Load()
 }

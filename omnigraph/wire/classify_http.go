@@ -176,7 +176,7 @@ func ParseRetryAfter(value, date string) time.Duration {
 type Failure struct {
 	Kind    ErrorKind
 	Message string
-	// Sent says that the request, or part of it, may have reached the server.
+	// Sent says that the request may have reached the server, and as a whole: of a part it can do nothing.
 	Sent bool
 }
 
