@@ -129,6 +129,18 @@ func slowCLI(t *testing.T) (bin, pids string) {
 	return bin, pids
 }
 
+const slowCLIScript = `
+	import { CLIClient } from 'k6/x/omnigraph';
+	export const options = { vus: 3, duration: '100s' };
+	const cli = new CLIClient({ server: 'http://127.0.0.1:1', graph: 'g', bin: __ENV.FAKE, timeout: '90s' });
+	export default function () { cli.query('query q() { match { $m: M } return { $m } }'); }`
+
+// awaitCLIs returns once each VU of slowCLIScript has a CLI that has a child.
+func awaitCLIs(t *testing.T, pids string) {
+	t.Helper()
+	eventually(t, "the start of three CLIs with a child each", func() bool { return len(processes(t, pids)) >= 6 })
+}
+
 // processes gives the ids written down so far.
 func processes(t *testing.T, file string) []int {
 	t.Helper()
@@ -164,33 +176,33 @@ func TestNoChildOutlivesK6(t *testing.T) {
 		name string
 		end  func(r *run)
 		code int
+		// atOnce ends k6 before it can do anything. The kernel ends the CLIs then, but nobody is left for their children.
+		atOnce bool
 	}{
-		{"two interrupts in a row", func(r *run) {
+		{name: "two interrupts in a row", end: func(r *run) {
 			_ = r.Process.Signal(os.Interrupt)
 			_ = r.Process.Signal(os.Interrupt)
-		}, 105},
-		{"one interrupt", func(r *run) { _ = r.Process.Signal(os.Interrupt) }, 105},
-		{"terminated", func(r *run) { _ = r.Process.Signal(syscall.SIGTERM) }, 105},
-		{"killed", func(r *run) { _ = r.Process.Kill() }, -1},
+		}, code: 105, atOnce: true},
+		{name: "one interrupt", end: func(r *run) { _ = r.Process.Signal(os.Interrupt) }, code: 105},
+		{name: "terminated", end: func(r *run) { _ = r.Process.Signal(syscall.SIGTERM) }, code: 105},
+		{name: "killed", end: func(r *run) { _ = r.Process.Kill() }, code: -1, atOnce: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			bin, pids := slowCLI(t)
-			r := start(t, `
-				import { CLIClient } from 'k6/x/omnigraph';
-				export const options = { vus: 3, duration: '100s' };
-				const cli = new CLIClient({ server: 'http://127.0.0.1:1', graph: 'g', bin: __ENV.FAKE, timeout: '90s' });
-				export default function () { cli.query('query q() { match { $m: M } return { $m } }'); }`, "FAKE="+bin)
-			eventually(t, "the start of three CLIs with a child each", func() bool { return len(processes(t, pids)) >= 6 })
+			r := start(t, slowCLIScript, "FAKE="+bin)
+			awaitCLIs(t, pids)
+			leaders := leadersOf(t, processes(t, pids))
 			c.end(r)
 			assert.Equal(t, c.code, r.exit(), r.output.String())
-			for _, id := range processes(t, pids) {
-				if c.code == -1 && !isLeader(t, pids, id) {
-					continue // after SIGKILL nobody is left who could kill the CLI's own children
+			ids := processes(t, pids)
+			for _, id := range ids {
+				if c.atOnce && !leaders[id] {
+					continue
 				}
 				eventually(t, fmt.Sprintf("the end of process %d", id), func() bool { return !alive(id) })
 			}
-			for _, id := range processes(t, pids) {
+			for _, id := range ids {
 				_ = syscall.Kill(id, syscall.SIGKILL)
 			}
 			if c.code == -1 {
@@ -198,6 +210,26 @@ func TestNoChildOutlivesK6(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A user who presses Ctrl-C again, since teardown takes its time, finds the CLIs gone already.
+func TestTheFirstInterruptEndsTheCLIsWhateverTeardownDoes(t *testing.T) {
+	t.Parallel()
+	bin, pids := slowCLI(t)
+	r := start(t, `import { sleep } from 'k6';`+slowCLIScript+`
+		export function teardown() { sleep(100); }`, "FAKE="+bin)
+	awaitCLIs(t, pids)
+	require.NoError(t, r.Process.Signal(os.Interrupt))
+	for _, id := range processes(t, pids) {
+		eventually(t, fmt.Sprintf("the end of process %d", id), func() bool { return !alive(id) })
+	}
+	select {
+	case err := <-r.ended:
+		t.Fatalf("k6 ended before its teardown: %v\n%s", err, r.output.String())
+	default:
+	}
+	require.NoError(t, r.Process.Signal(os.Interrupt))
+	assert.Equal(t, 105, r.exit(), r.output.String())
 }
 
 // requireHomesCleared checks that the next k6 removes the empty folders that a killed one could not remove any more.
@@ -215,11 +247,16 @@ func requireHomesCleared(t *testing.T, id int, bin string) {
 	}
 }
 
-// isLeader tells the CLI itself from its child, by who leads the group.
-func isLeader(t *testing.T, _ string, id int) bool {
+// leadersOf tells the CLIs themselves from their children, by who leads the group.
+func leadersOf(t *testing.T, ids []int) map[int]bool {
 	t.Helper()
-	group, err := syscall.Getpgid(id)
-	return err != nil || group == id
+	leaders := map[int]bool{}
+	for _, id := range ids {
+		group, err := syscall.Getpgid(id)
+		require.NoError(t, err)
+		leaders[id] = group == id
+	}
+	return leaders
 }
 
 const recordedScript = `
