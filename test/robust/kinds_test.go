@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -51,6 +52,8 @@ type kindCase struct {
 	indeterminate bool
 	// canceled ends the iteration while the operation runs.
 	canceled bool
+	// frozen stops the rig's server while the operation runs: it takes requests and answers none.
+	frozen bool
 }
 
 const (
@@ -105,7 +108,7 @@ func kindCases() []kindCase {
 	real(kindCase{kind: wire.KindMergeConflict, setup: mergeSetup, code: `og.mergeBranch("side-%[1]s")`})
 	// Little above the limit of 1 MiB: the CLI loses the answer to a request that it is still sending.
 	real(kindCase{kind: wire.KindResourceLimit, code: `og.mutate("query add($n: String) { insert Project { slug: \"k\", name: $n } }", { n: "x".repeat(1050000) })`})
-	real(kindCase{kind: wire.KindTimeout, options: `, timeout: 3`, code: writeOp, indeterminate: true})
+	real(kindCase{kind: wire.KindTimeout, options: `, timeout: "1s"`, code: writeOp, indeterminate: true, frozen: true})
 	real(kindCase{kind: wire.KindInternal, setup: `og.createBranch("twice")`, code: `og.createBranch("twice")`, indeterminate: true})
 	one(wire.TransportHTTP, kindCase{kind: wire.KindConnect, options: `, url: "http://127.0.0.1:1"`, code: writeOp})
 	one(wire.TransportCLI, kindCase{kind: wire.KindConnect, options: `, server: "http://127.0.0.1:1"`, code: writeOp})
@@ -166,7 +169,7 @@ func TestEveryErrorKindOverEachTransport(t *testing.T) {
 		if c.from == onReal {
 			// One after the other: they share an actor, whose cap is small.
 			t.Run(name, func(t *testing.T) {
-				if server.Emulated && (c.kind == wire.KindConflictStale || c.kind == wire.KindTimeout || c.kind == wire.KindAdmissionCapped) {
+				if server.Emulated && (c.kind == wire.KindConflictStale || c.kind == wire.KindAdmissionCapped) {
 					t.Skip("the emulator is too quick for this; its faults have the kind, too")
 				}
 				c.check(t, server, server.URL, server.Bin, server.Token, "")
@@ -249,8 +252,12 @@ func (c kindCase) check(t *testing.T, server *rigtest.Rig, url, bin, token, env 
 		v.taken()
 	}
 	if c.canceled {
-		timer := time.AfterFunc(300*time.Millisecond, v.CancelContext)
+		timer := time.AfterFunc(time.Second, v.CancelContext)
 		defer timer.Stop()
+	}
+	if c.frozen {
+		require.NoError(t, syscall.Kill(server.Server.PID, syscall.SIGSTOP))
+		defer func() { assert.NoError(t, syscall.Kill(server.Server.PID, syscall.SIGCONT)) }()
 	}
 	v.js("globalThis.result = %s", fill(c.code))
 	if c.code != "found" {
