@@ -154,6 +154,10 @@ func (mi *instance) turn(s *sequence, call sobek.FunctionCall) sobek.Value {
 		mi.throw(fmt.Errorf("turn: argument fn got %s; it takes a function", describe(call.Argument(2))))
 	}
 	if err := s.settle(&state.Options); err != nil {
+		// What an iteration throws does not fail a test, and this one measures nothing.
+		if state.TestStatus != nil {
+			state.TestStatus.MarkFailed()
+		}
 		mi.throw(err)
 	}
 	ctx := mi.vu.Context()

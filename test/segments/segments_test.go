@@ -403,7 +403,9 @@ func TestStepsThatWaitForEachOtherRefuseAShareOfATest(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), k6, "run", "--quiet", "--no-usage-report", "--execution-segment", "0:1/2", "script.js")
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "an exception in an iteration does not end a run")
+	var exit *exec.ExitError
+	require.ErrorAs(t, err, &exit, string(out))
+	assert.Equal(t, 110, exit.ExitCode(), string(out))
 	assert.Contains(t, string(out), "run it without --execution-segment")
 	assert.Contains(t, string(out), "0:1/2")
 }
