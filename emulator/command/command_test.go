@@ -54,11 +54,23 @@ type result struct {
 	code           int
 }
 
+// patience bounds every wait for something that has to happen.
+const patience = time.Minute
+
 func call(ctx context.Context, t *testing.T, path string, env []string, args ...string) result {
+	t.Helper()
+	return callFor(ctx, t, patience, path, env, args...)
+}
+
+// callFor gives up on the output of a program that has ended after a while.
+func callFor(ctx context.Context, t *testing.T, outputs time.Duration, path string, env []string, args ...string) result {
 	t.Helper()
 	cmd := exec.CommandContext(ctx, path, args...) //nolint:gosec // this test
 	cmd.Env = append(os.Environ(), env...)
-	cmd.WaitDelay = 200 * time.Millisecond
+	cmd.WaitDelay = outputs
+	// What the program leaves behind ends with the call.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	defer func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }()
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
@@ -234,11 +246,15 @@ func TestCLIFaults(t *testing.T) {
 	t.Parallel()
 	bin := program(t)
 	cli := filepath.Join(bin, "omnigraph")
-	with := func(t *testing.T, rule string) []string {
+	file := func(t *testing.T, rule string) string {
 		t.Helper()
 		path := filepath.Join(t.TempDir(), "faults.json")
 		require.NoError(t, os.WriteFile(path, []byte(`{"seed":1,"rules":[`+rule+`]}`), 0o600))
-		return []string{"OMNIGRAPH_EMULATOR_FAULTS=" + path}
+		return path
+	}
+	with := func(t *testing.T, rule string) []string {
+		t.Helper()
+		return []string{"OMNIGRAPH_EMULATOR_FAULTS=" + file(t, rule)}
 	}
 	t.Run("exit code and words", func(t *testing.T) {
 		t.Parallel()
@@ -271,15 +287,30 @@ func TestCLIFaults(t *testing.T) {
 	})
 	t.Run("hang", func(t *testing.T) {
 		t.Parallel()
-		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		got := call(ctx, t, cli, with(t, `{"command":"version","kind":"cli_hang"}`), "version")
-		require.Error(t, got.err)
-		require.ErrorIs(t, ctx.Err(), context.DeadlineExceeded)
+		path := file(t, `{"command":"version","kind":"cli_hang"}`)
+		begun := make(chan bool, 1)
+		go func() {
+			defer cancel()
+			// It counts the call before it fails: half a second later it would have printed its version.
+			for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+				if calls, err := os.ReadFile(path + ".calls"); err == nil && len(calls) > 0 {
+					time.Sleep(500 * time.Millisecond)
+					begun <- true
+					return
+				}
+			}
+			begun <- false
+		}()
+		got := call(ctx, t, cli, []string{"OMNIGRAPH_EMULATOR_FAULTS=" + path}, "version")
+		require.Equal(t, -1, got.code, "it did not end by itself: %v", got.err)
+		require.Empty(t, got.stdout)
+		require.True(t, <-begun, "the call was not counted")
 	})
 	t.Run("held pipes", func(t *testing.T) {
 		t.Parallel()
-		got := call(t.Context(), t, cli, with(t, `{"command":"version","kind":"cli_hold_pipes","delay":"3s"}`), "version")
+		got := callFor(t.Context(), t, 200*time.Millisecond, cli, with(t, `{"command":"version","kind":"cli_hold_pipes","delay":"600s"}`), "version")
 		require.ErrorIs(t, got.err, exec.ErrWaitDelay, "the process ended, its pipes did not")
 	})
 	t.Run("huge output", func(t *testing.T) {

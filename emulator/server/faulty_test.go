@@ -4,10 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"hash/fnv"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -35,7 +38,7 @@ func sendInsert(t *testing.T, url string) (*http.Response, []byte, error) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/graphs/council/mutate", strings.NewReader(insertProject))
 	require.NoError(t, err)
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 20 * time.Second}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
 	res, err := client.Do(authorized(req))
 	if err != nil {
 		return nil, nil, err
@@ -126,50 +129,97 @@ func TestFaultsBreakTheConnection(t *testing.T) {
 	require.True(t, written(t, s))
 }
 
-func TestARestartClosesThePortThenHidesTheGraphs(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	runner, err := server.Listen(ctx, "127.0.0.1:0")
+// restarting serves the demo until the test's end; its first mutation restarts it.
+func restarting(t *testing.T, closed, missing time.Duration) (url string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	runner, err := server.Listen(ctx, ownAddress(t))
 	require.NoError(t, err)
-	rule := faults.Rule{Kind: faults.Restart, Route: "mutate", Count: 1, Closed: faults.Duration(300 * time.Millisecond), Missing: faults.Duration(700 * time.Millisecond)}
+	rule := faults.Rule{Kind: faults.Restart, Route: "mutate", Count: 1, Closed: faults.Duration(closed), Missing: faults.Duration(missing)}
 	s := demoServer(t, server.Options{Faults: faults.New(faults.Plan{Rules: []faults.Rule{rule}}, nil), Restart: runner.Restart})
 	served := make(chan error, 1)
 	go func() { served <- runner.Serve(ctx, s) }()
-	url := "http://" + runner.Addr()
+	t.Cleanup(func() {
+		cancel()
+		require.NoError(t, <-served)
+		requireClosed(t, runner.Addr())
+	})
+	url = "http://" + runner.Addr()
 	_, _, err = sendInsert(t, url)
 	require.Error(t, err)
+	return url
+}
 
-	var seen []string
-	note := func(what string) {
-		if len(seen) == 0 || seen[len(seen)-1] != what {
-			seen = append(seen, what)
-		}
-	}
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+// TestARestartClosesThePortThenHidesTheGraphs looks at each phase of a restart while that lasts: an hour.
+func TestARestartClosesThePortThenHidesTheGraphs(t *testing.T) {
+	t.Parallel()
+	// seen is the phase that a mutation meets; a connection that breaks is none.
+	seen := func(t *testing.T, url string) string {
+		t.Helper()
 		res, text, err := sendInsert(t, url)
 		switch {
 		case errors.Is(err, syscall.ECONNREFUSED):
-			note("refused")
+			return "refused"
 		case err == nil && res.StatusCode == http.StatusNotFound:
 			require.Contains(t, string(text), "graph 'council' not found")
-			note("missing")
+			return "missing"
 		case err == nil && res.StatusCode == http.StatusOK:
-			note("back")
+			return "back"
 		}
-		if len(seen) > 0 && seen[len(seen)-1] == "back" {
-			break
-		}
+		return ""
 	}
-	require.Equal(t, []string{"refused", "missing", "back"}, seen)
-	cancel()
-	require.NoError(t, <-served)
-	requireClosed(t, runner.Addr())
+	const moment = time.Millisecond
+	for _, tt := range []struct {
+		last            string
+		closed, missing time.Duration
+		before          []string
+	}{
+		{"refused", time.Hour, moment, nil},
+		{"missing", 100 * moment, time.Hour, []string{"refused"}},
+		{"back", 100 * moment, 100 * moment, []string{"refused", "missing"}},
+	} {
+		t.Run(tt.last, func(t *testing.T) {
+			t.Parallel()
+			url := restarting(t, tt.closed, tt.missing)
+			left := tt.before
+			for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+				require.True(t, time.Now().Before(deadline), "it does not come to this phase")
+				now := seen(t, url)
+				if now == tt.last {
+					break
+				}
+				if now == "" {
+					continue
+				}
+				at := slices.Index(left, now)
+				require.GreaterOrEqual(t, at, 0, "%q where only %q may still come", now, left)
+				left = left[at:] // a phase that was too short to be seen is left out
+			}
+			require.Equal(t, tt.last, seen(t, url), "it stays")
+		})
+	}
+}
+
+// ownAddress is an address to listen on whose port nobody else takes once it is closed: no other test listens on this
+// one of the loopback's addresses, where the system has more than one.
+func ownAddress(t *testing.T) string {
+	t.Helper()
+	digest := fnv.New32a()
+	_, _ = digest.Write([]byte(t.Name()))
+	sum := digest.Sum32()
+	host := fmt.Sprintf("127.%d.%d.%d", 1+sum%250, sum>>8&0xff, 1+sum>>16%250)
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", host+":0")
+	if err != nil {
+		return "127.0.0.1:0"
+	}
+	require.NoError(t, l.Close())
+	return host + ":0"
 }
 
 // requireClosed checks that nobody listens, not even a socket that was forgotten.
 func requireClosed(t *testing.T, address string) {
 	t.Helper()
-	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
+	conn, err := (&net.Dialer{}).DialContext(context.WithoutCancel(t.Context()), "tcp", address)
 	if err == nil {
 		_ = conn.Close()
 	}
@@ -183,7 +233,7 @@ func TestTheEndClosesThePort(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			runner, err := server.Listen(ctx, "127.0.0.1:0")
+			runner, err := server.Listen(ctx, ownAddress(t))
 			require.NoError(t, err)
 			served := make(chan error, 1)
 			if !begun {
@@ -234,4 +284,15 @@ func TestFaultsSpareOtherActors(t *testing.T) {
 	require.Equal(t, 500, ask(t, s, "POST", "/graphs/council/query", pointRead, "Authorization", "Bearer "+demo.Tokens["act-load-2"]).status)
 }
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(settling{m}) }
+
+// settling gives goroutines that are about to end the time for it.
+type settling struct{ *testing.M }
+
+func (s settling) Run() int {
+	code := s.M.Run()
+	for deadline := time.Now().Add(30 * time.Second); goleak.Find() != nil && time.Now().Before(deadline); {
+		time.Sleep(50 * time.Millisecond)
+	}
+	return code
+}

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -124,34 +125,37 @@ func TestACostedServerSaysSoEverywhere(t *testing.T) {
 	require.Equal(t, costmodel.None, ask(t, demoServer(t, server.Options{}), "GET", "/healthz", "").header.Get(costmodel.Header))
 }
 
-// slow is a cost model whose commits take long enough to be in flight together.
+// slow is a cost model whose commits take a while.
 var slow = &costmodel.Model{Name: "slow", CommitMS: 100}
 
 func TestTheAdmissionCapIsPerActor(t *testing.T) {
 	t.Parallel()
-	s := demoServer(t, server.Options{Cost: slow, MaxInflight: 2})
-	results := make(chan answer, 4)
-	for range 4 {
-		go func() {
-			req := authorized(httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/graphs/council/mutate", strings.NewReader(insertProject)))
-			w := httptest.NewRecorder()
-			s.ServeHTTP(w, req)
-			results <- answer{w.Code, w.Header(), w.Body.String()}
-		}()
-	}
-	counts := map[int]int{}
-	for range 4 {
-		a := <-results
-		counts[a.status]++
-		if a.status == 429 {
-			require.JSONEq(t, `{"error":"actor in-flight count cap 2 exceeded","code":"too_many_requests"}`, a.text)
-			require.Equal(t, "60", a.header.Get("Retry-After"))
-			other := ask(t, s, "POST", "/graphs/council/mutate", insertProject, "Authorization", "Bearer "+demo.Tokens["act-load-2"])
-			require.Equal(t, 200, other.status, "another actor has a cap of its own")
+	// The bubble's time stands still until all four are in flight.
+	synctest.Test(t, func(t *testing.T) {
+		s := demoServer(t, server.Options{Cost: slow, MaxInflight: 2})
+		results := make(chan answer, 4)
+		for range 4 {
+			go func() {
+				req := authorized(httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/graphs/council/mutate", strings.NewReader(insertProject)))
+				w := httptest.NewRecorder()
+				s.ServeHTTP(w, req)
+				results <- answer{w.Code, w.Header(), w.Body.String()}
+			}()
 		}
-	}
-	require.Equal(t, map[int]int{200: 2, 429: 2}, counts)
-	require.Equal(t, 200, ask(t, s, "POST", "/graphs/council/mutate", insertProject).status, "the places are free again")
+		counts := map[int]int{}
+		for range 4 {
+			a := <-results
+			counts[a.status]++
+			if a.status == 429 {
+				require.JSONEq(t, `{"error":"actor in-flight count cap 2 exceeded","code":"too_many_requests"}`, a.text)
+				require.Equal(t, "60", a.header.Get("Retry-After"))
+				other := ask(t, s, "POST", "/graphs/council/mutate", insertProject, "Authorization", "Bearer "+demo.Tokens["act-load-2"])
+				require.Equal(t, 200, other.status, "another actor has a cap of its own")
+			}
+		}
+		require.Equal(t, map[int]int{200: 2, 429: 2}, counts)
+		require.Equal(t, 200, ask(t, s, "POST", "/graphs/council/mutate", insertProject).status, "the places are free again")
+	})
 }
 
 func TestTheBytesCap(t *testing.T) {
