@@ -13,13 +13,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"go.k6.io/k6/v2/cmd/state"
 	"go.k6.io/k6/v2/errext"
 	"go.k6.io/k6/v2/errext/exitcodes"
 	"go.k6.io/k6/v2/internal/console"
 	"go.k6.io/k6/v2/internal/event"
+	"go.k6.io/k6/v2/internal/leaktest"
 	"go.k6.io/k6/v2/internal/usage"
 	"go.k6.io/k6/v2/js/modules"
 	"go.k6.io/k6/v2/lib"
@@ -30,7 +30,7 @@ import (
 func TestMain(m *testing.M) {
 	subcommand.RegisterExtension("trial", newTrialCommand)
 	modules.Register("k6/x/panics", &panics{})
-	goleak.VerifyTestMain(m)
+	leaktest.VerifyTestMain(m)
 }
 
 // panics is a module with a fault.

@@ -8,13 +8,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"go.k6.io/k6/v2/ext"
+	"go.k6.io/k6/v2/internal/leaktest"
 	"go.k6.io/k6/v2/metrics"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.VerifyTestMain(m) }
 
 func TestSampleBufferKeepsOrderAndLosesNothing(t *testing.T) {
 	t.Parallel()

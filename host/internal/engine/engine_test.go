@@ -13,15 +13,15 @@ import (
 	logtest "github.com/sirupsen/logrus/hooks/test"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"go.k6.io/k6/v2/errext"
+	"go.k6.io/k6/v2/internal/leaktest"
 	"go.k6.io/k6/v2/lib"
 	_ "go.k6.io/k6/v2/lib/executor" // registers the types of executors
 	"go.k6.io/k6/v2/metrics"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.VerifyTestMain(m) }
 
 // fakeRunner runs a Go function in place of a script.
 type fakeRunner struct {

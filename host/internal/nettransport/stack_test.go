@@ -20,14 +20,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 	"gopkg.in/guregu/null.v3"
 
+	"go.k6.io/k6/v2/internal/leaktest"
 	"go.k6.io/k6/v2/lib"
 	"go.k6.io/k6/v2/lib/types"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.VerifyTestMain(m) }
 
 func get(t *testing.T, stack *Stack, address string) (*http.Response, error) {
 	t.Helper()

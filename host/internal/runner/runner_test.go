@@ -23,6 +23,7 @@ import (
 	"go.k6.io/k6/v2/errext/exitcodes"
 	"go.k6.io/k6/v2/internal/event"
 	"go.k6.io/k6/v2/internal/features"
+	"go.k6.io/k6/v2/internal/leaktest"
 	"go.k6.io/k6/v2/internal/loader"
 	"go.k6.io/k6/v2/internal/trace"
 	"go.k6.io/k6/v2/internal/usage"
@@ -254,7 +255,7 @@ func TestInterruptions(t *testing.T) {
 		"a finally that never finishes": `export default function () { try { for (;;); } finally { for (;;); } }`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+			defer leaktest.VerifyNone(t, goleak.IgnoreCurrent())
 			f := newFixture(t, script+"\nexport function next() { console.log('next'); }", lib.Options{})
 			ctx, cancel := context.WithCancel(t.Context())
 			over := make(chan struct{})

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"go.k6.io/k6/v2/internal/leaktest"
 	"go.k6.io/k6/v2/js/modules"
 	"go.k6.io/k6/v2/js/promises"
 	"go.k6.io/k6/v2/lib"
@@ -85,7 +86,7 @@ func TestPhases(t *testing.T) {
 }
 
 func TestEndOfContextDropsTimers(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	defer leaktest.VerifyNone(t, goleak.IgnoreCurrent())
 	rt := NewRuntime(t)
 	start := time.Now()
 	time.AfterFunc(10*time.Millisecond, rt.CancelContext)

@@ -9,14 +9,14 @@ import (
 	"github.com/sirupsen/logrus/hooks/test"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
+	"go.k6.io/k6/v2/internal/leaktest"
 	"go.k6.io/k6/v2/lib/fsext"
 	"go.k6.io/k6/v2/metrics"
 	"go.k6.io/k6/v2/output"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.VerifyTestMain(m) }
 
 func newParams(argument string) output.Params {
 	logger, _ := test.NewNullLogger()

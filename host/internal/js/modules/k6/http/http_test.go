@@ -13,13 +13,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 	"gopkg.in/guregu/null.v3"
 
+	"go.k6.io/k6/v2/internal/leaktest"
 	"go.k6.io/k6/v2/js/modulestest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.VerifyTestMain(m) }
 
 // echo is what the test server says of a request.
 type echo struct {
