@@ -29,11 +29,11 @@ import (
 	logtest "github.com/sirupsen/logrus/hooks/test"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 	"golang.org/x/net/http2"
 	"golang.org/x/time/rate"
 	"gopkg.in/guregu/null.v3"
 
+	"go.k6.io/k6/v2/internal/leaktest"
 	"go.k6.io/k6/v2/lib"
 	"go.k6.io/k6/v2/lib/netext"
 	"go.k6.io/k6/v2/lib/netext/httpext"
@@ -41,7 +41,7 @@ import (
 	"go.k6.io/k6/v2/metrics"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.VerifyTestMain(m) }
 
 // fixture is a server, a state to ask it with, and what came of it.
 type fixture struct {
@@ -57,17 +57,40 @@ type fixture struct {
 
 func newFixture(t *testing.T, handle http.HandlerFunc) *fixture {
 	t.Helper()
-	f := &fixture{samples: make(chan metrics.SampleContainer, 1000)}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	f := &fixture{}
+	server := httptest.NewServer(f.noting(handle))
+	t.Cleanup(server.Close)
+	f.fill(t, server.URL)
+	return f
+}
+
+// newFixtureOn makes a fixture whose server is on the wire, for a test in a bubble.
+func newFixtureOn(t *testing.T, w *wire, handle http.HandlerFunc) *fixture {
+	t.Helper()
+	f := &fixture{}
+	server := w.serve(t, f.noting(handle))
+	server.Start()
+	f.fill(t, server.URL)
+	f.Transport.(*http.Transport).DialContext = w.Dial //nolint:forcetypeassert // a test
+	return f
+}
+
+// noting notes what a handler gets.
+func (f *fixture) noting(handle http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		f.mu.Lock()
 		f.seen = append(f.seen, r)
 		f.bodies = append(f.bodies, string(body))
 		f.mu.Unlock()
 		handle(w, r)
-	}))
-	t.Cleanup(server.Close)
-	f.url = server.URL
+	}
+}
+
+// fill makes the state for requests to the address.
+func (f *fixture) fill(t *testing.T, address string) {
+	t.Helper()
+	f.url, f.samples = address, make(chan metrics.SampleContainer, 1000)
 	registry := metrics.NewRegistry()
 	logger, hook := logtest.NewNullLogger()
 	f.log = hook
@@ -87,7 +110,6 @@ func newFixture(t *testing.T, handle http.HandlerFunc) *fixture {
 		BuiltinMetrics: metrics.RegisterBuiltinMetrics(registry), Logger: logger,
 		Tags: lib.NewVUStateTags(registry.RootTagSet().With("scenario", "default")),
 	}
-	return f
 }
 
 // request prepares a GET request that change may alter.
@@ -180,35 +202,39 @@ func TestMakeRequestFillsInTheResponse(t *testing.T) {
 }
 
 func TestSamplesOfAHopShareTagsAndTime(t *testing.T) {
-	f := newFixture(t, ok)
-	f.do(t, "/a", func(p *httpext.ParsedHTTPRequest) { p.TagsAndMeta.SetMetadata("vu", "1") })
-	f.do(t, "/a", func(p *httpext.ParsedHTTPRequest) { p.ResponseCallback = nil })
-	trails := f.trails(t)
-	require.Len(t, trails, 2)
-	first, second := sampleValues(trails[0]), sampleValues(trails[1])
-	require.Len(t, first, 9)
-	assert.InDelta(t, 1, first["http_reqs"], 0)
-	assert.InDelta(t, 0, first["http_req_failed"], 0)
-	assert.Greater(t, first["http_req_connecting"], 0.0)
-	assert.GreaterOrEqual(t, first["http_req_blocked"], first["http_req_connecting"])
-	require.Len(t, second, 8)
-	assert.NotContains(t, second, "http_req_failed")
-	assert.Zero(t, second["http_req_connecting"])
-	assert.True(t, trails[1].ConnReused)
-	assert.Zero(t, trails[1].ConnDuration)
-	for _, sample := range trails[0].Samples {
-		assert.Same(t, trails[0].Tags, sample.Tags)
-		assert.Equal(t, trails[0].EndTime, sample.Time)
-		assert.Equal(t, map[string]string{"vu": "1"}, sample.Metadata)
-	}
-	assert.Equal(t, map[string]string{
-		"scenario": "default", "name": f.url + "/a", "url": f.url + "/a", "method": "GET", "status": "200",
-		"proto": "HTTP/1.1", "expected_response": "true",
-	}, trails[0].Tags.Map())
-	assert.NotContains(t, trails[1].Tags.Map(), "expected_response")
-	assert.Equal(t, trails[0].GetTags(), trails[0].Tags)
-	assert.Equal(t, trails[0].GetTime(), trails[0].EndTime)
-	assert.Len(t, trails[0].GetSamples(), 9)
+	inBubble(t, func(t *testing.T) {
+		w := newWire()
+		w.dialTime = time.Millisecond
+		f := newFixtureOn(t, w, ok)
+		f.do(t, "/a", func(p *httpext.ParsedHTTPRequest) { p.TagsAndMeta.SetMetadata("vu", "1") })
+		f.do(t, "/a", func(p *httpext.ParsedHTTPRequest) { p.ResponseCallback = nil })
+		trails := f.trails(t)
+		require.Len(t, trails, 2)
+		first, second := sampleValues(trails[0]), sampleValues(trails[1])
+		require.Len(t, first, 9)
+		assert.InDelta(t, 1, first["http_reqs"], 0)
+		assert.InDelta(t, 0, first["http_req_failed"], 0)
+		assert.Greater(t, first["http_req_connecting"], 0.0)
+		assert.GreaterOrEqual(t, first["http_req_blocked"], first["http_req_connecting"])
+		require.Len(t, second, 8)
+		assert.NotContains(t, second, "http_req_failed")
+		assert.Zero(t, second["http_req_connecting"])
+		assert.True(t, trails[1].ConnReused)
+		assert.Zero(t, trails[1].ConnDuration)
+		for _, sample := range trails[0].Samples {
+			assert.Same(t, trails[0].Tags, sample.Tags)
+			assert.Equal(t, trails[0].EndTime, sample.Time)
+			assert.Equal(t, map[string]string{"vu": "1"}, sample.Metadata)
+		}
+		assert.Equal(t, map[string]string{
+			"scenario": "default", "name": f.url + "/a", "url": f.url + "/a", "method": "GET", "status": "200",
+			"proto": "HTTP/1.1", "expected_response": "true",
+		}, trails[0].Tags.Map())
+		assert.NotContains(t, trails[1].Tags.Map(), "expected_response")
+		assert.Equal(t, trails[0].GetTags(), trails[0].Tags)
+		assert.Equal(t, trails[0].GetTime(), trails[0].EndTime)
+		assert.Len(t, trails[0].GetSamples(), 9)
+	})
 }
 
 func TestNameAndURLTags(t *testing.T) {
@@ -549,18 +575,10 @@ func TestCookiesAlongRedirects(t *testing.T) {
 }
 
 func TestFailures(t *testing.T) {
-	refused, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a test
-	require.NoError(t, err)
-	refusing := "http://" + refused.Addr().String()
-	require.NoError(t, refused.Close())
-
 	f := newFixture(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/slow":
-			select {
-			case <-r.Context().Done():
-			case <-time.After(10 * time.Second):
-			}
+			<-r.Context().Done()
 		case "/slow-body":
 			w.(http.Flusher).Flush() //nolint:forcetypeassert // a test
 			<-r.Context().Done()
@@ -579,6 +597,11 @@ func TestFailures(t *testing.T) {
 			w.WriteHeader(http.StatusSwitchingProtocols)
 		}
 	})
+	// Nobody listens at the client's end of a connection, and nobody else gets its port while it is open.
+	taken, err := net.Dial("tcp", strings.TrimPrefix(f.url, "http://")) //nolint:noctx // a test
+	require.NoError(t, err)
+	defer func() { _ = taken.Close() }()
+	refusing := "http://" + taken.LocalAddr().String()
 	dialer := f.Dialer.(*netext.Dialer) //nolint:forcetypeassert // a test
 	blacklisted, err := lib.ParseCIDR("10.0.0.0/8")
 	require.NoError(t, err)
@@ -608,7 +631,11 @@ func TestFailures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f.log.Reset()
 			f.trails(t)
-			shorten := func(p *httpext.ParsedHTTPRequest) { p.Timeout = 300 * time.Millisecond }
+			shorten := func(p *httpext.ParsedHTTPRequest) {
+				if tc.code == 1050 {
+					p.Timeout = 300 * time.Millisecond
+				}
+			}
 			res := f.do(t, tc.address, shorten)
 			assert.Zero(t, res.Status)
 			assert.Nil(t, res.Body)
@@ -664,37 +691,41 @@ func TestNothingIsEmittedOrLoggedOnceTheContextIsDone(t *testing.T) {
 }
 
 func TestTheCallersTraceRunsAsWell(t *testing.T) {
-	f := newFixture(t, ok)
 	for name, more := range map[string]bool{"only hooks of ours": false, "others too": true} {
 		t.Run(name, func(t *testing.T) {
-			var got, first, headers, idle int
-			var reused []bool
-			trace := &httptrace.ClientTrace{
-				GotConn:              func(info httptrace.GotConnInfo) { got++; reused = append(reused, info.Reused) },
-				GotFirstResponseByte: func() { first++ },
-			}
-			if more {
-				trace.WroteHeaders = func() { headers++ }
-				trace.PutIdleConn = func(error) { idle++ }
-			}
-			ctx := httptrace.WithClientTrace(context.Background(), trace)
-			f.Transport.(*http.Transport).CloseIdleConnections() //nolint:forcetypeassert // a test
-			for range 3 {
-				_, err := httpext.MakeRequest(ctx, f.State, f.request(t, f.url, nil))
-				require.NoError(t, err)
-			}
-			assert.Equal(t, 3, got)
-			assert.Equal(t, 3, first)
-			assert.Equal(t, []bool{false, true, true}, reused)
-			for _, trail := range f.trails(t) {
-				assert.Greater(t, trail.Duration, time.Duration(0))
-			}
-			f.do(t, "/", nil)
-			assert.Equal(t, 3, got, "the trace is not that of later requests")
-			if more {
-				assert.Equal(t, 3, headers)
-				assert.Equal(t, 3, idle)
-			}
+			inBubble(t, func(t *testing.T) {
+				f := newFixtureOn(t, newWire(), func(w http.ResponseWriter, r *http.Request) {
+					time.Sleep(time.Millisecond)
+					ok(w, r)
+				})
+				var got, first, headers, idle int
+				var reused []bool
+				trace := &httptrace.ClientTrace{
+					GotConn:              func(info httptrace.GotConnInfo) { got++; reused = append(reused, info.Reused) },
+					GotFirstResponseByte: func() { first++ },
+				}
+				if more {
+					trace.WroteHeaders = func() { headers++ }
+					trace.PutIdleConn = func(error) { idle++ }
+				}
+				ctx := httptrace.WithClientTrace(context.Background(), trace)
+				for range 3 {
+					_, err := httpext.MakeRequest(ctx, f.State, f.request(t, f.url, nil))
+					require.NoError(t, err)
+				}
+				assert.Equal(t, 3, got)
+				assert.Equal(t, 3, first)
+				assert.Equal(t, []bool{false, true, true}, reused)
+				for _, trail := range f.trails(t) {
+					assert.Equal(t, time.Millisecond, trail.Duration)
+				}
+				f.do(t, "/", nil)
+				assert.Equal(t, 3, got, "the trace is not that of later requests")
+				if more {
+					assert.Equal(t, 3, headers)
+					assert.Equal(t, 3, idle)
+				}
+			})
 		})
 	}
 }
@@ -762,48 +793,50 @@ func TestBasicAuthFromTheAddress(t *testing.T) {
 }
 
 func TestRPSLimit(t *testing.T) {
-	f := newFixture(t, ok)
-	f.RPSLimit = rate.NewLimiter(20, 1)
-	began := time.Now()
-	for range 3 {
-		f.do(t, "/", nil)
-	}
-	assert.GreaterOrEqual(t, time.Since(began), 95*time.Millisecond)
-	for _, trail := range f.trails(t) {
-		assert.Less(t, trail.Blocked+trail.Duration, 45*time.Millisecond, "waiting for the limit is no part of a request")
-	}
+	inBubble(t, func(t *testing.T) {
+		f := newFixtureOn(t, newWire(), ok)
+		f.RPSLimit = rate.NewLimiter(20, 1)
+		began := time.Now()
+		for range 3 {
+			f.do(t, "/", nil)
+		}
+		assert.InDelta(t, 100*time.Millisecond, time.Since(began), float64(time.Microsecond))
+		for _, trail := range f.trails(t) {
+			assert.Zero(t, trail.Blocked+trail.Duration, "waiting for the limit is no part of a request")
+		}
+	})
 }
 
 func TestBatchLimits(t *testing.T) {
-	var mu sync.Mutex
-	now, most := 0, 0
-	f := newFixture(t, func(http.ResponseWriter, *http.Request) {
-		mu.Lock()
-		now++
-		most = max(most, now)
-		mu.Unlock()
-		time.Sleep(20 * time.Millisecond)
-		mu.Lock()
-		now--
-		mu.Unlock()
-	})
 	for _, tc := range []struct{ global, perHost, want int }{{2, 0, 2}, {20, 3, 3}, {0, 0, 8}} {
-		most = 0
-		var batch []httpext.BatchParsedHTTPRequest
-		for range 8 {
-			batch = append(batch, httpext.BatchParsedHTTPRequest{
-				ParsedHTTPRequest: f.request(t, f.url, nil), Response: httpext.NewResponse(),
+		inBubble(t, func(t *testing.T) {
+			var mu sync.Mutex
+			now, most := 0, 0
+			f := newFixtureOn(t, newWire(), func(http.ResponseWriter, *http.Request) {
+				mu.Lock()
+				now++
+				most = max(most, now)
+				mu.Unlock()
+				time.Sleep(20 * time.Millisecond) // until all that may begin have begun
+				mu.Lock()
+				now--
+				mu.Unlock()
 			})
-		}
-		errs := httpext.MakeBatchRequests(context.Background(), f.State, batch, len(batch), tc.global, tc.perHost)
-		for range batch {
-			require.NoError(t, <-errs)
-		}
-		for _, request := range batch {
-			assert.Equal(t, 200, request.Response.Status)
-		}
-		assert.LessOrEqual(t, most, tc.want)
-		assert.Greater(t, most, tc.want/2)
+			var batch []httpext.BatchParsedHTTPRequest
+			for range 8 {
+				batch = append(batch, httpext.BatchParsedHTTPRequest{
+					ParsedHTTPRequest: f.request(t, f.url, nil), Response: httpext.NewResponse(),
+				})
+			}
+			errs := httpext.MakeBatchRequests(context.Background(), f.State, batch, len(batch), tc.global, tc.perHost)
+			for range batch {
+				require.NoError(t, <-errs)
+			}
+			for _, request := range batch {
+				assert.Equal(t, 200, request.Response.Status)
+			}
+			assert.Equal(t, tc.want, most)
+		})
 	}
 }
 

@@ -131,11 +131,13 @@ func (t *Tracer) GotConn(info httptrace.GotConnInfo) {
 
 // WroteRequest is called when the request was written.
 func (t *Tracer) WroteRequest(info httptrace.WroteRequestInfo) {
+	// The response may be here before this hook returns: once the mark is made, the tracer may serve another exchange.
+	outer := t.outer
 	if info.Err == nil {
 		t.wroteRequest.Store(moment())
 	}
-	if t.outer != nil && t.outer.WroteRequest != nil {
-		t.outer.WroteRequest(info)
+	if outer != nil && outer.WroteRequest != nil {
+		outer.WroteRequest(info)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"net/http/httptrace"
 	"testing"
 	"time"
@@ -28,23 +27,32 @@ func slowly(w http.ResponseWriter, _ *http.Request) {
 }
 
 func TestStepsOfAnExchange(t *testing.T) {
-	f := newFixture(t, slowly)
-	for _, reused := range []bool{false, true} {
-		res := f.do(t, "/", nil)
-		assert.Equal(t, "first half, second half", res.Body)
-		trails := f.trails(t)
-		require.Len(t, trails, 1)
-		trail := trails[0]
-		assert.Equal(t, reused, trail.ConnReused)
-		assert.GreaterOrEqual(t, trail.Waiting, pause)
-		assert.GreaterOrEqual(t, trail.Receiving, 2*pause)
-		assert.Equal(t, trail.Duration, trail.Sending+trail.Waiting+trail.Receiving)
-		assert.Equal(t, trail.ConnDuration, trail.Connecting+trail.TLSHandshaking)
-		assert.GreaterOrEqual(t, trail.Blocked, trail.ConnDuration)
-		assert.Equal(t, reused, trail.ConnDuration == 0)
-		assert.InDelta(t, metrics.D(trail.Waiting), res.Timings.Waiting, 1e-9)
-		assert.InDelta(t, metrics.D(trail.Receiving), res.Timings.Receiving, 1e-9)
-	}
+	inBubble(t, func(t *testing.T) {
+		w := newWire()
+		w.dialTime = pause / 2
+		f := newFixtureOn(t, w, slowly)
+		for _, reused := range []bool{false, true} {
+			res := f.do(t, "/", nil)
+			assert.Equal(t, "first half, second half", res.Body)
+			trails := f.trails(t)
+			require.Len(t, trails, 1)
+			trail := trails[0]
+			assert.Equal(t, reused, trail.ConnReused)
+			assert.Zero(t, trail.Sending)
+			assert.Equal(t, pause, trail.Waiting)
+			assert.Equal(t, 2*pause, trail.Receiving)
+			assert.Equal(t, 3*pause, trail.Duration)
+			dialled := w.dialTime
+			if reused {
+				dialled = 0
+			}
+			assert.Equal(t, dialled, trail.Connecting)
+			assert.Equal(t, dialled, trail.ConnDuration)
+			assert.Equal(t, dialled, trail.Blocked)
+			assert.InDelta(t, metrics.D(pause), res.Timings.Waiting, 1e-9)
+			assert.InDelta(t, metrics.D(2*pause), res.Timings.Receiving, 1e-9)
+		}
+	})
 }
 
 func TestADialThatAnotherRequestSparedIsNotCounted(t *testing.T) {
@@ -84,33 +92,58 @@ func TestNothingHappened(t *testing.T) {
 
 // TestATracerOfOnesOwn is how a module measures a response that it streams.
 func TestATracerOfOnesOwn(t *testing.T) {
-	server := httptest.NewTLSServer(http.HandlerFunc(slowly))
-	defer server.Close()
-	client := server.Client()
-	tracer := new(httpext.Tracer)
-	ctx := httptrace.WithClientTrace(context.Background(), tracer.Trace())
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL, nil)
-	require.NoError(t, err)
-	res, err := client.Do(req)
-	require.NoError(t, err)
-	_, err = io.Copy(io.Discard, res.Body)
-	require.NoError(t, err)
-	require.NoError(t, res.Body.Close())
-	client.CloseIdleConnections()
-	trail := tracer.Done()
-	assert.Positive(t, trail.TLSHandshaking)
-	assert.GreaterOrEqual(t, trail.Blocked, trail.Connecting+trail.TLSHandshaking)
-	assert.GreaterOrEqual(t, trail.Waiting, pause)
-	assert.GreaterOrEqual(t, trail.Receiving, 2*pause)
+	inBubble(t, func(t *testing.T) {
+		w := newWire()
+		w.dialTime, w.writeTime = 2*time.Millisecond, time.Millisecond
+		server := w.serve(t, http.HandlerFunc(slowly))
+		server.StartTLS()
+		client := server.Client()
+		client.Transport.(*http.Transport).DialContext = w.Dial //nolint:forcetypeassert // a test
+		tracer := new(httpext.Tracer)
+		ctx := httptrace.WithClientTrace(context.Background(), tracer.Trace())
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL, nil)
+		require.NoError(t, err)
+		res, err := client.Do(req)
+		require.NoError(t, err)
+		_, err = io.Copy(io.Discard, res.Body)
+		require.NoError(t, err)
+		require.NoError(t, res.Body.Close())
+		client.CloseIdleConnections()
+		trail := tracer.Done()
+		assert.Equal(t, w.dialTime, trail.Connecting)
+		assert.Positive(t, trail.TLSHandshaking)
+		assert.Equal(t, trail.Blocked, trail.Connecting+trail.TLSHandshaking)
+		assert.GreaterOrEqual(t, trail.Waiting, pause)
+		assert.GreaterOrEqual(t, trail.Receiving, 2*pause)
 
-	registry := metrics.NewRegistry()
-	tm := metrics.TagsAndMeta{Tags: registry.RootTagSet().With("mine", "1"), Metadata: map[string]string{"vu": "1"}}
-	trail.SaveSamples(metrics.RegisterBuiltinMetrics(registry), &tm)
-	require.Len(t, trail.GetSamples(), 8)
-	for _, sample := range trail.GetSamples() {
-		assert.Equal(t, map[string]string{"mine": "1"}, sample.Tags.Map())
-		assert.Equal(t, trail.EndTime, sample.Time)
+		registry := metrics.NewRegistry()
+		tm := metrics.TagsAndMeta{Tags: registry.RootTagSet().With("mine", "1"), Metadata: map[string]string{"vu": "1"}}
+		trail.SaveSamples(metrics.RegisterBuiltinMetrics(registry), &tm)
+		require.Len(t, trail.GetSamples(), 8)
+		for _, sample := range trail.GetSamples() {
+			assert.Equal(t, map[string]string{"mine": "1"}, sample.Tags.Map())
+			assert.Equal(t, trail.EndTime, sample.Time)
+		}
+		assert.Same(t, tm.Tags, trail.GetTags())
+		assert.Equal(t, tm.Metadata, trail.Metadata)
+	})
+}
+
+// TestATracerIsUsedAgainWhileTheRequestsWriterReturns is for the race detector: the goroutine that writes a request may
+// still be in the hook when the exchange is over.
+func TestATracerIsUsedAgainWhileTheRequestsWriterReturns(t *testing.T) {
+	f := newFixture(t, ok)
+	f.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
+		trace := httptrace.ContextClientTrace(r.Context())
+		trace.GetConn("h")
+		trace.GotConn(httptrace.GotConnInfo{Reused: true, WasIdle: true})
+		go trace.WroteRequest(httptrace.WroteRequestInfo{})
+		time.Sleep(time.Millisecond) // unlike all else, it does not tell the detector that one comes after the other
+		trace.GotFirstResponseByte()
+		return &http.Response{StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Body: http.NoBody}, nil
+	})
+	for range 20 {
+		f.do(t, "/", nil)
 	}
-	assert.Same(t, tm.Tags, trail.GetTags())
-	assert.Equal(t, tm.Metadata, trail.Metadata)
+	assert.Len(t, f.trails(t), 20)
 }

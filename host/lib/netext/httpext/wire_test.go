@@ -1,0 +1,88 @@
+package httpext_test
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httptrace"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// inBubble runs a test on a clock of its own, which stands still while anything is left to do. So what the test measures,
+// and whether the transport finds a connection ready for use again, does not depend on how busy the machine is. The
+// bubble has no network but a wire.
+func inBubble(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	synctest.Test(t, test)
+}
+
+// wire is a network in memory with one server on it. Only what it says takes time.
+type wire struct {
+	dialTime  time.Duration // to connect
+	writeTime time.Duration // before each write arrives
+	conns     chan net.Conn
+	closed    chan struct{}
+	once      sync.Once
+}
+
+func newWire() *wire { return &wire{conns: make(chan net.Conn), closed: make(chan struct{})} }
+
+// Dial connects to the server, whatever the address, and calls the hooks of a trace as net.Dialer does.
+func (w *wire) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	trace := httptrace.ContextClientTrace(ctx)
+	if trace != nil && trace.ConnectStart != nil {
+		trace.ConnectStart(network, addr)
+	}
+	time.Sleep(w.dialTime)
+	client, server := net.Pipe()
+	select {
+	case w.conns <- slowConn{server, w.writeTime}:
+	case <-w.closed:
+		return nil, net.ErrClosed
+	}
+	if trace != nil && trace.ConnectDone != nil {
+		trace.ConnectDone(network, addr, nil)
+	}
+	return slowConn{client, w.writeTime}, nil
+}
+
+func (w *wire) Accept() (net.Conn, error) {
+	select {
+	case conn := <-w.conns:
+		return conn, nil
+	case <-w.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (w *wire) Close() error {
+	w.once.Do(func() { close(w.closed) })
+	return nil
+}
+
+func (*wire) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80} }
+
+type slowConn struct {
+	net.Conn
+
+	writeTime time.Duration
+}
+
+func (c slowConn) Write(b []byte) (int, error) {
+	time.Sleep(c.writeTime)
+	return c.Conn.Write(b)
+}
+
+// serve makes a server on the wire, which the caller starts.
+func (w *wire) serve(t *testing.T, handler http.Handler) *httptest.Server {
+	t.Helper()
+	server := httptest.NewUnstartedServer(handler)
+	_ = server.Listener.Close()
+	server.Listener = w
+	t.Cleanup(server.Close)
+	return server
+}
