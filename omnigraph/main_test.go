@@ -1,11 +1,12 @@
 package omnigraph
 
 import (
+	"os"
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/mitodl/xk6-omnigraph/internal/leaks"
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m)
+	os.Exit(leaks.Run(m))
 }

@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/mitodl/xk6-omnigraph/internal/leaks"
 
 	"github.com/mitodl/xk6-omnigraph/rig"
 	"github.com/mitodl/xk6-omnigraph/rig/dataset"
@@ -28,9 +28,7 @@ const asProgram = "RIGCMD_TEST_PROGRAM"
 func TestMain(m *testing.M) {
 	switch os.Getenv(asProgram) {
 	case "":
-		goleak.VerifyTestMain(m)
-
-		return
+		os.Exit(leaks.Run(m))
 	case "k6":
 		os.Exit(behaveLikeK6())
 	case "counter":

@@ -1,14 +1,15 @@
 package rigtest_test
 
 import (
+	"os"
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/mitodl/xk6-omnigraph/internal/leaks"
 
 	"github.com/mitodl/xk6-omnigraph/rig/rigtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(leaks.Run(m)) }
 
 func TestAServerWithRowsIsThereForATest(t *testing.T) {
 	r := rigtest.Start(t, rigtest.Rows(20), rigtest.Fragments(3), rigtest.Optimize())
