@@ -21,7 +21,9 @@ func isTooLong(err error) bool { return errors.Is(err, syscall.E2BIG) }
 // explainLimit names the limit of the system that an error is about, or is empty.
 func explainLimit(err error) string {
 	switch {
-	case errors.Is(err, syscall.EMFILE):
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.EBADF):
+		// Between fork and exec a descriptor may have to move to a number above all others. One at or beyond the limit is
+		// a bad one to the system; all that this process hands over are good.
 		return fmt.Sprintf("too many open files: this process has reached its limit of open files (ulimit -n%s); raise it, or start fewer processes at once (option maxProcesses)", limitValue(unix.RLIMIT_NOFILE))
 	case errors.Is(err, syscall.ENFILE):
 		return "too many open files in the whole system (fs.file-max); raise that limit, or start fewer processes at once (option maxProcesses)"

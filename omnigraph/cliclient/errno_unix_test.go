@@ -17,6 +17,7 @@ func TestExplanationNamesTheLimit(t *testing.T) {
 	c := clientFor(t, Config{Bin: "/opt/omnigraph"})
 	for errno, want := range map[syscall.Errno]string{
 		syscall.EMFILE:  "limit of open files (ulimit -n, now ",
+		syscall.EBADF:   "limit of open files (ulimit -n, now ",
 		syscall.ENFILE:  "in the whole system (fs.file-max)",
 		syscall.EAGAIN:  "limit of processes and threads is reached (ulimit -u, now ",
 		syscall.ENOMEM:  "out of memory",
