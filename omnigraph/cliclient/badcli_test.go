@@ -144,8 +144,7 @@ func TestCPUTimeIsTheProcess(t *testing.T) {
 	t.Parallel()
 	out := fake(t, "burn").Do(t.Context(), pointRead())
 	require.Nil(t, out.Err)
-	// The process burns 150 ms of wall time, of which a busy machine may give it only a part.
-	require.Greater(t, out.Process.CPU, 10*time.Millisecond)
+	require.GreaterOrEqual(t, out.Process.CPU, burnt)
 	require.Less(t, out.Process.CPU, 5*time.Second)
 }
 

@@ -2,6 +2,7 @@ package cliclient
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,8 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mitodl/xk6-omnigraph/internal/leaks"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 )
 
 // The test binary is its own fake CLI: started with fakeMode set, it behaves as that mode says.
@@ -24,19 +25,24 @@ const (
 	fakeMode = "FAKE_CLI_MODE"
 	fakePIDs = "FAKE_CLI_PIDS" // A file to which every process of the fake appends its id.
 	fakeArg  = "FAKE_CLI_ARG"
+	fakeTold = "FAKE_CLI_TOLD" // A file or folder whose appearance tells the fake to go on.
 )
 
 func TestMain(m *testing.M) {
 	if mode := os.Getenv(fakeMode); mode != "" {
 		os.Exit(fakeCLI(mode))
 	}
-	goleak.VerifyTestMain(m)
+	os.Exit(leaks.Run(m))
 }
 
 const (
 	answerText = `{"query_name":"q","target":{"branch":"main","snapshot":null},"row_count":1,"columns":["m.slug"],"rows":[{"m.slug":"mem-0001"}]}`
 	reportText = "\x1b[31mError:\x1b[0m \n   0: \x1b[91m%s\x1b[0m\n\nLocation:\n   \x1b[35m/home/b/.cargo/registry/src/index-1949/omnigraph-cli-0.8.0/src/helpers.rs\x1b[0m:436\n"
 	farTooLong = 10 * time.Minute
+	// patience is how long something that must happen is waited for; only a failure takes all of it.
+	patience = 50 * time.Second
+	// burnt is the CPU time that the mode burn takes.
+	burnt = 150 * time.Millisecond
 )
 
 // fakeCLI acts out one mode and gives the exit code.
@@ -100,12 +106,20 @@ func fakeCLI(mode string) int {
 	case "memory":
 		mb, _ := strconv.Atoi(os.Getenv(fakeArg))
 		used := bytes.Repeat([]byte{1}, mb<<20)
-		fmt.Println(answerText)
-		time.Sleep(100 * time.Millisecond)
+		// More than the pipe and the reader's buffer take: the process is still there when the reader has had the beginning.
+		fmt.Println(answerText + strings.Repeat(" ", 1<<20))
 		return int(used[len(used)-1]) - 1
 	case "burn":
-		for end := time.Now().Add(150 * time.Millisecond); time.Now().Before(end); {
-			continue
+		var usage syscall.Rusage
+		for usage.Utime.Nano()+usage.Stime.Nano() < burnt.Nanoseconds() {
+			if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+				return 1
+			}
+		}
+		fmt.Println(answerText)
+	case "answer-when-told":
+		if !awaitFile(os.Getenv(fakeTold)) {
+			return 1
 		}
 		fmt.Println(answerText)
 	case "stored":
@@ -150,17 +164,44 @@ func startFakeDetachedOutput(mode string) {
 
 // awaitPIDs waits until n processes have written their ids, and gives them.
 func awaitPIDs(path string, n int) []int {
-	for end := time.Now().Add(20 * time.Second); path != "" && time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
-		text, _ := os.ReadFile(path)
-		if ids := strings.Fields(string(text)); len(ids) >= n {
-			pids := make([]int, len(ids))
-			for i, id := range ids {
-				pids[i], _ = strconv.Atoi(id)
-			}
+	for end := time.Now().Add(patience); path != "" && time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		if pids := notedPIDs(path); len(pids) >= n {
 			return pids
 		}
 	}
 	return nil
+}
+
+// notedPIDs gives the processes that have written their ids so far.
+func notedPIDs(path string) []int {
+	text, _ := os.ReadFile(path)
+	var pids []int
+	for id := range strings.FieldsSeq(string(text)) {
+		pid, _ := strconv.Atoi(id)
+		pids = append(pids, pid)
+	}
+	return pids
+}
+
+// awaitFile waits until there is something of that name.
+func awaitFile(path string) bool {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		if _, err := os.Lstat(path); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// whenAsked is a context that does something each time somebody is about to wait for its end.
+type whenAsked struct {
+	context.Context
+	asked func()
+}
+
+func (w whenAsked) Done() <-chan struct{} {
+	w.asked()
+	return w.Context.Done()
 }
 
 type endless struct{}

@@ -3,10 +3,13 @@ package cliclient
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -209,6 +212,25 @@ func TestLongTextAndTwoThousandRowsOnTheRealServer(t *testing.T) {
 	require.Equal(t, "bulk-1999", rows[1999]["m.slug"])
 }
 
+// keepPort keeps a server's port from being taken by others, without listening on it. It says whether it was free.
+func keepPort(t *testing.T, address string) bool {
+	t.Helper()
+	u, err := url.Parse(address)
+	require.NoError(t, err)
+	port, err := strconv.Atoi(u.Port())
+	require.NoError(t, err)
+	syscall.ForkLock.RLock()
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+	if err == nil {
+		syscall.CloseOnExec(fd)
+	}
+	syscall.ForkLock.RUnlock()
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = syscall.Close(fd) })
+	require.NoError(t, syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1))
+	return syscall.Bind(fd, &syscall.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}}) == nil
+}
+
 func TestFailuresOnTheRealServer(t *testing.T) {
 	r := rigtest.Start(t, rigtest.ServerEnv("OMNIGRAPH_PER_ACTOR_INFLIGHT_MAX=2"))
 	reader := r.Tokens[rig.ActorReader]
@@ -258,9 +280,15 @@ func TestFailuresOnTheRealServer(t *testing.T) {
 		op.Graph = "nope"
 		require.Equal(t, wire.KindNotFound, realClient(t, r).Do(t.Context(), op).Err.Kind)
 	})
+	signal := func(t *testing.T, sig syscall.Signal) {
+		t.Helper()
+		require.NoError(t, syscall.Kill(r.Server.PID, sig))
+	}
 	t.Run("time-out", func(t *testing.T) {
+		signal(t, syscall.SIGSTOP)
+		defer signal(t, syscall.SIGCONT)
 		op := onGraph(write)
-		op.Timeout = 3 * time.Millisecond
+		op.Timeout = 300 * time.Millisecond
 		out := realClient(t, r).Do(t.Context(), op)
 		require.Equal(t, wire.KindTimeout, out.Err.Kind)
 		require.True(t, out.Err.Indeterminate)
@@ -271,7 +299,9 @@ func TestFailuresOnTheRealServer(t *testing.T) {
 		}
 		c := realClient(t, r)
 		seen := map[wire.ErrorKind]bool{}
-		for round := 0; round < 20 && !(seen[wire.KindAdmissionCapped]); round++ {
+		// The requests of six processes are at the server together once it has slept for as long as the processes need.
+		for asleep := 100 * time.Millisecond; !seen[wire.KindAdmissionCapped] && asleep < patience/2; asleep *= 2 {
+			signal(t, syscall.SIGSTOP)
 			var mu sync.Mutex
 			var wg sync.WaitGroup
 			for range 6 {
@@ -284,6 +314,8 @@ func TestFailuresOnTheRealServer(t *testing.T) {
 					}
 				})
 			}
+			time.Sleep(asleep)
+			signal(t, syscall.SIGCONT)
 			wg.Wait()
 		}
 		require.True(t, seen[wire.KindAdmissionCapped], "%v", seen)
@@ -292,7 +324,13 @@ func TestFailuresOnTheRealServer(t *testing.T) {
 		require.Empty(t, seen, "no other kind")
 	})
 	t.Run("killed server", func(t *testing.T) {
-		require.NoError(t, r.Server.Stop())
+		for {
+			require.NoError(t, r.Server.Stop())
+			if keepPort(t, r.URL) {
+				break
+			}
+			r.Restart(t) // Somebody was quick to take the port.
+		}
 		out := realClient(t, r).Do(t.Context(), onGraph(write))
 		require.Equal(t, wire.KindConnect, out.Err.Kind)
 		require.False(t, out.Err.Indeterminate, "refused: it was never sent")

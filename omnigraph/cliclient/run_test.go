@@ -89,6 +89,6 @@ func TestProcessThatCannotBeKilledDoesNotHoldTheCall(t *testing.T) {
 	require.Contains(t, o.Err.Message, "has not ended yet")
 
 	close(s.release)
-	require.Eventually(t, func() bool { return s.reaps.Load() == 1 }, 10*time.Second, time.Millisecond, "reaped once it can be")
+	require.Eventually(t, func() bool { return s.reaps.Load() == 1 }, patience, time.Millisecond, "reaped once it can be")
 	require.Equal(t, int32(1), s.kills.Load())
 }

@@ -14,12 +14,17 @@ import (
 func TestSlotsLimitAndMeasure(t *testing.T) {
 	t.Parallel()
 	s := NewSlots(2)
+	for range 2 {
+		_, err := s.acquire(t.Context())
+		require.NoError(t, err)
+	}
 	var running, most atomic.Int64
 	var waited atomic.Int64
-	var wg sync.WaitGroup
+	var wg, queue sync.WaitGroup
+	queue.Add(20)
 	for range 20 {
 		wg.Go(func() {
-			queued, err := s.acquire(t.Context())
+			queued, err := s.acquire(whenAsked{t.Context(), queue.Done})
 			if err != nil {
 				t.Error(err)
 				return
@@ -36,9 +41,12 @@ func TestSlotsLimitAndMeasure(t *testing.T) {
 			s.release()
 		})
 	}
+	queue.Wait()
+	s.release()
+	s.release()
 	wg.Wait()
 	require.LessOrEqual(t, most.Load(), int64(2))
-	require.Positive(t, waited.Load())
+	require.Equal(t, int64(20), waited.Load())
 }
 
 func TestFreeSlotCostsNoWait(t *testing.T) {
@@ -57,9 +65,9 @@ func TestCanceledInTheQueue(t *testing.T) {
 	_, err := slots.acquire(t.Context())
 	require.NoError(t, err)
 	c := fake(t, "answer", func(c *Config) { c.Slots = slots })
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	out := c.Do(ctx, singleWrite())
+	out := c.Do(whenAsked{ctx, cancel}, singleWrite())
 	require.Equal(t, wire.KindCanceled, out.Err.Kind)
 	require.Contains(t, out.Err.Message, "in the queue for a process slot")
 	require.False(t, out.Err.Indeterminate)
@@ -67,13 +75,14 @@ func TestCanceledInTheQueue(t *testing.T) {
 	require.Zero(t, out.Timings.Total)
 
 	// Time in the queue counts neither against the timeout nor as part of the attempt.
-	go func() {
-		time.Sleep(30 * time.Millisecond)
+	op := pointRead()
+	op.Timeout = patience
+	out = c.Do(whenAsked{t.Context(), sync.OnceFunc(func() {
+		time.Sleep(100 * time.Millisecond)
 		slots.release()
-	}()
-	out = c.Do(t.Context(), pointRead())
+	})}, op)
 	require.Nil(t, out.Err)
-	require.Positive(t, out.Timings.Queued)
+	require.GreaterOrEqual(t, out.Timings.Queued, 100*time.Millisecond)
 	queued, err := slots.acquire(t.Context())
 	require.NoError(t, err)
 	require.Zero(t, queued, "the slot is free again")

@@ -14,6 +14,8 @@ import (
 // A program file that is open for writing can't be started ("text file busy"). That passes: a build or an installer
 // finishes, or a descriptor that another thread's fork carried along is closed by that fork's exec.
 const (
+	// busyPatience is how long is paused for that, all in all. The attempts don't count, which may take long themselves
+	// where the machine is busy.
 	busyPatience   = 500 * time.Millisecond
 	firstBusyPause = 2 * time.Millisecond
 	lastBusyPause  = 40 * time.Millisecond
@@ -37,10 +39,10 @@ func (c *Client) launch(ctx context.Context, op *wire.Operation, args *arguments
 	if op.Timeout > 0 {
 		b.deadline = began.Add(op.Timeout)
 	}
-	patience := time.Now().Add(busyPatience)
+	var paused time.Duration
 	for pause := firstBusyPause; ; pause = min(2*pause, lastBusyPause) {
 		done, err := execute(ctx, l, b)
-		if !isTextBusy(err) || time.Now().Add(pause).After(patience) {
+		if !isTextBusy(err) || paused+pause > busyPatience {
 			if errors.Is(err, fs.ErrNotExist) {
 				c.program.Store(nil) // It was there; look for it again next time.
 			}
@@ -49,6 +51,7 @@ func (c *Client) launch(ctx context.Context, op *wire.Operation, args *arguments
 		if err := wait(ctx, pause, b.deadline); err != nil {
 			return finished{}, err
 		}
+		paused += pause
 	}
 }
 
