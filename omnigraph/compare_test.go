@@ -145,13 +145,16 @@ func TestAsyncOperationsKeepWhatTheyWereCalledWith(t *testing.T) {
 
 func TestTheEndOfAnIterationCancelsWhatRuns(t *testing.T) {
 	t.Parallel()
-	server := newStub(t, hang)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	server := newStub(t, func(w http.ResponseWriter, r *http.Request, body string) {
+		cancel() // not before it was sent: then the write could not have been done
+		hang(w, r, body)
+	})
 	r := newRuntime(t)
 	r.js(fmt.Sprintf(`const og = connect(%q, {graph: "council"})`, server.URL))
 	r.enter()
-	ctx, cancel := context.WithCancel(context.Background())
 	r.VU.CtxField = ctx
-	time.AfterFunc(50*time.Millisecond, cancel)
 	res := r.export(r.js(writeCode))
 	problem := res["error"].(map[string]any)
 	assert.Equal(t, "canceled", problem["kind"])

@@ -1,11 +1,13 @@
 package omnigraph
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -13,6 +15,8 @@ import (
 	"gopkg.in/guregu/null.v3"
 
 	"go.k6.io/k6/v2/lib"
+	"go.k6.io/k6/v2/lib/netext"
+	"go.k6.io/k6/v2/lib/types"
 )
 
 const readCode = `og.query("query q() { match { $m: Memory } return { $m.slug } }")`
@@ -54,6 +58,7 @@ func TestEveryHTTPFailureHasItsKind(t *testing.T) {
 		unknown bool
 		retry   bool
 		message string
+		timeout string // none but where it is what fails
 	}{
 		{name: "missing token", handler: answer(401, `{"error":"missing bearer token","code":"unauthorized"}`), kind: "unauthorized", status: 401, message: "missing bearer token"},
 		{name: "policy", handler: answer(403, `{"error":"policy denied action 'change' on branch 'main' for actor 'act-reader'","code":"forbidden"}`), write: true, kind: "forbidden", status: 403},
@@ -94,13 +99,13 @@ func TestEveryHTTPFailureHasItsKind(t *testing.T) {
 		{name: "cut off", handler: drop("HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{\"row"), write: true, kind: "connect", unknown: true, retry: true, message: "after"},
 		{name: "ended early", handler: endEarly, write: true, kind: "protocol", unknown: true, message: "cut off after"},
 		{name: "no HTTP", handler: drop("SSH-2.0-OpenSSH\r\n\r\n"), kind: "protocol"},
-		{name: "hang", handler: hang, write: true, kind: "timeout", unknown: true, retry: true, message: "timeout 200ms"},
+		{name: "hang", handler: hang, write: true, kind: "timeout", unknown: true, retry: true, message: "timeout 200ms", timeout: "200ms"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			server := newStub(t, c.handler)
 			r := newRuntime(t)
-			r.js(fmt.Sprintf(`const og = connect(%q, {graph: "council", token: "secret-token", timeout: 200})`, server.URL))
+			r.js(fmt.Sprintf(`const og = connect(%q, {graph: "council", token: "secret-token", timeout: %q})`, server.URL, cmp.Or(c.timeout, "1m")))
 			r.enter()
 			code := readCode
 			if c.write {
@@ -127,12 +132,13 @@ func TestEveryHTTPFailureHasItsKind(t *testing.T) {
 
 func TestARefusedConnectionLeavesAWriteUndone(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	// A port that a connection has as its own end: nobody listens on it, and nobody else gets it meanwhile.
+	server := newStub(t, answer(200, written))
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
 	require.NoError(t, err)
-	address := listener.Addr().String()
-	require.NoError(t, listener.Close())
+	defer func() { _ = conn.Close() }()
 	r := newRuntime(t)
-	r.js(fmt.Sprintf(`const og = connect("http://%s", {graph: "council"})`, address))
+	r.js(fmt.Sprintf(`const og = connect("http://%s", {graph: "council"})`, conn.LocalAddr()))
 	r.enter()
 	problem := r.export(r.js(writeCode))["error"].(map[string]any)
 	assert.Equal(t, "connect", problem["kind"])
@@ -145,6 +151,11 @@ func TestAnUnresolvableHostIsAConnectFailure(t *testing.T) {
 	r := newRuntime(t)
 	r.js(`const og = connect("http://no-such-host.invalid:1", {graph: "council"})`)
 	r.enter()
+	// As the system's own says it, without asking a name server, which may take its time to say nothing.
+	dialer, _ := r.state.Dialer.(*netext.Dialer)
+	dialer.Resolver = netext.NewResolver(func(host string) ([]net.IP, error) {
+		return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
+	}, 0, types.DNSfirst, types.DNSpreferIPv4)
 	problem := r.export(r.js(writeCode))["error"].(map[string]any)
 	assert.Equal(t, "connect", problem["kind"])
 	assert.Equal(t, false, problem["indeterminate"])
@@ -231,10 +242,10 @@ func TestRetriesRepeatWhatMayBeRepeated(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			n := 0
+			var asked atomic.Int32
 			server := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ string) {
+				n := int(asked.Add(1)) - 1
 				status, body, _ := strings.Cut(c.answers[min(n, len(c.answers)-1)], " ")
-				n++
 				if status == "429" {
 					w.Header().Set("Retry-After", "60")
 				}
@@ -260,20 +271,45 @@ func TestRetriesRepeatWhatMayBeRepeated(t *testing.T) {
 	}
 }
 
+// countConnections has a server count the connections that are made to it.
+func (s *stub) countConnections(t *testing.T) *atomic.Int32 {
+	t.Helper()
+	var n atomic.Int32
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			n.Add(1)
+		}
+	}
+	return &n
+}
+
 func TestTheSharedPoolBoundsConnectionsAndCountsItsBytes(t *testing.T) {
 	t.Parallel()
-	server := newStub(t, answer(200, threeRows))
+	var running, most atomic.Int32
+	server := newUnstartedStub(t, func(w http.ResponseWriter, r *http.Request, body string) {
+		if n := running.Add(1); n > most.Load() {
+			most.Store(n)
+		}
+		defer running.Add(-1)
+		answer(200, threeRows)(w, r, body)
+	})
+	connections := server.countConnections(t)
+	server.Start()
 	r := newRuntime(t)
 	r.js(fmt.Sprintf(`const og = connect(%q, {graph: "council", pool: "shared", maxConnections: 1})`, server.URL))
 	r.enter()
 	r.js(`for (let i = 0; i < 5; i++) { ` + readCode + ` }`)
+	r.js(`for (let i = 0; i < 5; i++) { ` + strings.Replace(readCode, "query(", "asyncQuery(", 1) + ` }`)
 	samples := r.taken()
-	assert.Len(t, of(samples, "omnigraph_conn_reused"), 5)
+	assert.Len(t, of(samples, "omnigraph_conn_reused"), 10)
 	reused := 0.0
 	for _, s := range of(samples, "omnigraph_conn_reused") {
 		reused += s.Value
 	}
-	assert.Equal(t, 4.0, reused)
+	// net/http makes a new connection where its writer took more than 50 ms to see that it had written.
+	assert.EqualValues(t, 10-connections.Load(), reused, "all but those that made a connection")
+	assert.Positive(t, reused)
+	assert.EqualValues(t, 1, most.Load(), "one request at a time")
 	sent := 0.0
 	for _, s := range of(samples, "data_sent") {
 		sent += s.Value

@@ -75,7 +75,7 @@ func (r *runtime) enterWith(options lib.Options) *runtime {
 	logger, hook := test.NewNullLogger()
 	logger.SetLevel(logrus.DebugLevel)
 	r.logs = hook
-	dialer := netext.NewDialer(net.Dialer{Timeout: 5 * time.Second}, netext.NewResolver(net.LookupIP, 0, types.DNSfirst, types.DNSpreferIPv4))
+	dialer := netext.NewDialer(net.Dialer{Timeout: time.Minute}, netext.NewResolver(net.LookupIP, 0, types.DNSfirst, types.DNSpreferIPv4))
 	transport := &http.Transport{DialContext: dialer.DialContext, DisableCompression: true, MaxIdleConnsPerHost: 6}
 	r.t.Cleanup(transport.CloseIdleConnections)
 	r.samples = make(chan metrics.SampleContainer, 100_000)
@@ -135,8 +135,15 @@ type seen struct {
 // newStub answers every request by a handler that gets the request's body.
 func newStub(t testing.TB, handler func(w http.ResponseWriter, r *http.Request, body string)) *stub {
 	t.Helper()
+	s := newUnstartedStub(t, handler)
+	s.Start()
+	return s
+}
+
+func newUnstartedStub(t testing.TB, handler func(w http.ResponseWriter, r *http.Request, body string)) *stub {
+	t.Helper()
 	s := &stub{}
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		s.mu.Lock()
 		s.requests = append(s.requests, seen{r.Method, r.URL.RequestURI(), r.Header, string(body)})
