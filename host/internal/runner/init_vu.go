@@ -65,8 +65,7 @@ func (b *Bundle) runInit(ctx context.Context, vuID uint64, consoleLogger logrus.
 		return nil, fmt.Errorf("preparing the script's globals: %w", err)
 	}
 
-	stopWatching := context.AfterFunc(ctx, func() { rt.Interrupt(context.Cause(ctx)) })
-	defer stopWatching()
+	defer interruptWith(ctx, rt)()
 	var settle func() (*sobek.Object, error)
 	err := s.vu.loop.Start(func() error {
 		settle = system.RunMain()
@@ -87,6 +86,22 @@ func (b *Bundle) runInit(ctx context.Context, vuID uint64, consoleLogger logrus.
 	}
 	s.vu.initEnv = nil
 	return s, nil
+}
+
+// interruptWith interrupts what the runtime does once the context ends, until the returned function is called. After that
+// no interruption comes any more, and one that met nothing is forgotten.
+func interruptWith(ctx context.Context, rt *sobek.Runtime) (release func()) {
+	interrupted := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(interrupted)
+		rt.Interrupt(context.Cause(ctx))
+	})
+	return func() {
+		if !stop() {
+			<-interrupted
+			rt.ClearInterrupt()
+		}
+	}
 }
 
 func (b *Bundle) installGlobals(s *script, system *modules.ModuleSystem, vuID uint64) error {

@@ -1,15 +1,18 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"maps"
 	"net/url"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -34,11 +37,12 @@ import (
 	"go.k6.io/k6/v2/metrics"
 )
 
-// probe is an extension for these tests: it panics, tells about its VU and waits for contexts.
+// probe is an extension for these tests: it panics, tells about its VU, waits for contexts and ends them.
 type probe struct {
 	mu       sync.Mutex
 	contexts map[string]context.Context
 	events   []event.Type
+	end      func()
 }
 
 var theProbe = &probe{contexts: make(map[string]context.Context)} //nolint:gochecknoglobals // extensions are global
@@ -54,6 +58,11 @@ func (p *probe) NewModuleInstance(vu modules.VU) modules.Instance {
 	i := &probeInstance{vu: vu}
 	i.exports = modules.Exports{Named: map[string]any{
 		"panic": func() { panic("out of order") },
+		"end": func() {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.end()
+		},
 		"phase": func() string {
 			return map[bool]string{true: "init", false: "vu"}[vu.InitEnv() != nil] +
 				map[bool]string{true: " state", false: ""}[vu.State() != nil]
@@ -275,6 +284,28 @@ func TestInterruptions(t *testing.T) {
 	}
 }
 
+// TestTheEndOfInitialisationInterruptsNoIteration ends the context of the init code when that is all but over.
+func TestTheEndOfInitialisationInterruptsNoIteration(t *testing.T) {
+	f := newFixture(t, `
+		import { end } from 'k6/x/probe';
+		if (__VU > 0) end();
+		export default function () {}`, lib.Options{})
+	for range 100 {
+		ctx, cancel := context.WithCancel(t.Context())
+		theProbe.mu.Lock()
+		theProbe.end = cancel
+		theProbe.mu.Unlock()
+		vu, err := f.runner.NewVU(ctx, 1, 1, f.out)
+		if err != nil {
+			require.ErrorIs(t, err, context.Canceled)
+			continue
+		}
+		runtime.Gosched() // to whoever is late
+		require.NoError(t, vu.Activate(&Activation{RunContext: t.Context(), Exec: "default"}).RunOnce())
+		<-f.out
+	}
+}
+
 func TestAbort(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, `
@@ -341,7 +372,10 @@ func TestIterationEvents(t *testing.T) {
 
 func TestSetupData(t *testing.T) {
 	t.Parallel()
-	for name, tc := range map[string]struct{ setup, data, seen, err string }{
+	for name, tc := range map[string]struct {
+		setup, data, seen, err string
+		timeout                time.Duration // none to speak of
+	}{
 		"an object":         {setup: `() => ({ a: 1, u: undefined })`, data: `{"a":1,"u":null}`, seen: `{"a":1,"u":null}`},
 		"null":              {setup: `() => null`, data: `null`, seen: `null`},
 		"nothing":           {setup: `() => {}`, seen: `undefined`},
@@ -349,7 +383,7 @@ func TestSetupData(t *testing.T) {
 		"a function inside": {setup: `() => ({ f() {} })`, err: "setup() data"},
 		"an exception":      {setup: `() => { throw new Error('no') }`, err: "Error: no"},
 		"a rejection":       {setup: `async () => { await null; throw new RangeError('late') }`, err: "Uncaught (in promise) RangeError: late"},
-		"a timeout":         {setup: `() => { for (;;); }`, err: "setup() execution timed out after 0 seconds"},
+		"a timeout":         {setup: `() => { for (;;); }`, err: "setup() execution timed out after 0 seconds", timeout: 200 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -357,7 +391,7 @@ func TestSetupData(t *testing.T) {
 				export const setup = `+tc.setup+`;
 				export default function (data) { console.log(data === undefined ? 'undefined' : JSON.stringify(data)); }
 				export function teardown(data) { console.log('teardown', data === undefined ? 'undefined' : JSON.stringify(data)); }`,
-				lib.Options{SetupTimeout: types.NullDurationFrom(200 * time.Millisecond)})
+				lib.Options{SetupTimeout: types.NullDurationFrom(cmp.Or(tc.timeout, time.Minute))})
 			err := f.runner.Setup(t.Context(), f.out)
 			if tc.err != "" {
 				require.ErrorContains(t, err, tc.err)
@@ -533,16 +567,17 @@ func TestOptionsObjectIsUpdated(t *testing.T) {
 
 func TestMinIterationDuration(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, `export default function () {}`,
-		lib.Options{MinIterationDuration: types.NullDurationFrom(50 * time.Millisecond)})
-	vu := f.activate(t.Context(), nil)
-	start := time.Now()
-	require.NoError(t, vu.RunOnce())
-	lasted := time.Since(start)
-	assert.GreaterOrEqual(t, lasted, 50*time.Millisecond)
-	durations := f.samples(f.pre.BuiltinMetrics.IterationDuration)
-	require.Len(t, durations, 1)
-	assert.Less(t, durations[0].Value, metrics.D(lasted), "the rest does not count")
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, `import { sleep } from 'k6'; export default function () { sleep(0.02) }`,
+			lib.Options{MinIterationDuration: types.NullDurationFrom(50 * time.Millisecond)})
+		vu := f.activate(t.Context(), nil)
+		start := time.Now()
+		require.NoError(t, vu.RunOnce())
+		assert.Equal(t, 50*time.Millisecond, time.Since(start))
+		durations := f.samples(f.pre.BuiltinMetrics.IterationDuration)
+		require.Len(t, durations, 1)
+		assert.InDelta(t, 20, durations[0].Value, 0, "the rest does not count")
+	})
 }
 
 func TestManyVUsAtOnce(t *testing.T) {

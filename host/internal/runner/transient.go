@@ -207,19 +207,12 @@ func (vu *VU) runOnce(ctx context.Context, what once, fn sobek.Callable, arg sob
 	limited, cancel := context.WithTimeout(ctx, what.timeout)
 	defer cancel()
 	vu.script.vu.ctx = limited
-	interrupted := make(chan struct{})
-	stop := context.AfterFunc(limited, func() {
-		defer close(interrupted)
-		vu.rt.Interrupt(context.Cause(limited))
-	})
+	release := interruptWith(limited, vu.rt)
 	start := time.Now()
 	result, err := vu.call(fn, arg)
 	timedOut := errors.Is(limited.Err(), context.DeadlineExceeded) && ctx.Err() == nil
 	cancelled := ctx.Err() != nil
-	if !stop() {
-		<-interrupted
-		vu.rt.ClearInterrupt()
-	}
+	release()
 	cancel()
 	vu.loop.Drain(func() {
 		if timedOut || ctx.Err() != nil {
