@@ -13,7 +13,7 @@ import (
 func TestMemoryOfAVU(t *testing.T) {
 	for name, tc := range map[string]struct {
 		script string
-		most   uint64
+		most   int64
 	}{
 		"an empty script": {`export default function () {}`, 60_000},
 		"all modules": {`
@@ -34,7 +34,7 @@ func TestMemoryOfAVU(t *testing.T) {
 				require.NoError(t, err)
 				vus[i] = vu
 			}
-			each := (heap() - before) / n
+			each := (heap() - before) / n // less than nothing, if something else went
 			t.Logf("%d bytes for each VU", each)
 			if each > tc.most {
 				t.Errorf("a VU keeps %d bytes, more than %d", each, tc.most)
@@ -44,9 +44,10 @@ func TestMemoryOfAVU(t *testing.T) {
 	}
 }
 
-func heap() uint64 {
+func heap() int64 {
 	var stats runtime.MemStats
 	runtime.GC()
+	runtime.GC() // for what the first one took from pools and handed to finalizers
 	runtime.ReadMemStats(&stats)
-	return stats.HeapAlloc
+	return int64(stats.HeapAlloc) //nolint:gosec // a test
 }
