@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -102,25 +103,28 @@ func TestReadingTheTagsOfAVUAllocatesNothing(t *testing.T) { //nolint:parallelte
 
 func TestSlotLimiters(t *testing.T) {
 	t.Parallel()
-	unlimited := NewSlotLimiter(0)
-	unlimited.Begin()
-	unlimited.End()
-	multi := NewMultiSlotLimiter(1)
-	multi.Slot("a").Begin()
-	multi.Slot("b").Begin() // another key has its own slots
-	taken := make(chan struct{})
-	go func() {
+	synctest.Test(t, func(t *testing.T) {
+		unlimited := NewSlotLimiter(0)
+		unlimited.Begin()
+		unlimited.End()
+		multi := NewMultiSlotLimiter(1)
 		multi.Slot("a").Begin()
-		close(taken)
-	}()
-	select {
-	case <-taken:
-		t.Fatal("there is one slot")
-	case <-time.After(10 * time.Millisecond):
-	}
-	multi.Slot("a").End()
-	<-taken
-	assert.Nil(t, NewMultiSlotLimiter(0).Slot("a"))
+		multi.Slot("b").Begin() // another key has its own slots
+		taken := make(chan struct{})
+		go func() {
+			multi.Slot("a").Begin()
+			close(taken)
+		}()
+		synctest.Wait()
+		select {
+		case <-taken:
+			t.Fatal("there is one slot")
+		default:
+		}
+		multi.Slot("a").End()
+		<-taken
+		assert.Nil(t, NewMultiSlotLimiter(0).Slot("a"))
+	})
 }
 
 func TestBuffersComeBackEmpty(t *testing.T) {

@@ -3,6 +3,7 @@ package event
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sirupsen/logrus/hooks/test"
@@ -62,19 +63,22 @@ func TestEmitWaitsForEverySubscriber(t *testing.T) {
 
 func TestLeavingFreesASenderThatWaitsForRoom(t *testing.T) {
 	t.Parallel()
-	s := newSystem(1)
-	id, events := s.Subscribe(IterStart)
-	first := s.Emit(&Event{Type: IterStart})
-	sent := make(chan func(context.Context) error)
-	go func() { sent <- s.Emit(&Event{Type: IterStart}) }()
-	select {
-	case <-sent:
-		t.Fatal("the channel is full")
-	case <-time.After(20 * time.Millisecond):
-	}
-	s.Unsubscribe(id)
-	wait := <-sent
-	require.NoError(t, wait(t.Context()))
-	(<-events).Done()
-	require.NoError(t, first(t.Context()))
+	synctest.Test(t, func(t *testing.T) {
+		s := newSystem(1)
+		id, events := s.Subscribe(IterStart)
+		first := s.Emit(&Event{Type: IterStart})
+		sent := make(chan func(context.Context) error)
+		go func() { sent <- s.Emit(&Event{Type: IterStart}) }()
+		synctest.Wait()
+		select {
+		case <-sent:
+			t.Fatal("the channel is full")
+		default:
+		}
+		s.Unsubscribe(id)
+		wait := <-sent
+		require.NoError(t, wait(t.Context()))
+		(<-events).Done()
+		require.NoError(t, first(t.Context()))
+	})
 }

@@ -20,8 +20,9 @@ func TestStartWaitsForCallbacks(t *testing.T) {
 	var order []string
 	err := loop.Start(func() error {
 		first, second := loop.RegisterCallback(), loop.RegisterCallback()
+		secondRan := make(chan struct{})
 		go func() {
-			time.Sleep(time.Millisecond)
+			<-secondRan
 			first(func() error {
 				order = append(order, "first")
 				third := loop.RegisterCallback()
@@ -29,7 +30,7 @@ func TestStartWaitsForCallbacks(t *testing.T) {
 				return nil
 			})
 		}()
-		second(func() error { order = append(order, "second"); return nil })
+		second(func() error { order = append(order, "second"); close(secondRan); return nil })
 		order = append(order, "start")
 		return nil
 	})

@@ -131,8 +131,8 @@ func TestGroup(t *testing.T) {
 func TestGroupInterrupted(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	time.AfterFunc(10*time.Millisecond, func() { f.VU.Runtime().Interrupt("enough") })
-	_, err := f.RunOnEventLoop(`try { group('a', () => { for (;;); }) } catch (e) { }`)
+	require.NoError(t, f.VU.Runtime().Set("interrupt", func() { f.VU.Runtime().Interrupt("enough") }))
+	_, err := f.RunOnEventLoop(`try { group('a', () => { interrupt(); for (;;); }) } catch (e) { }`)
 	require.ErrorContains(t, err, "enough")
 	group, _ := f.VU.State().Tags.GetCurrentValues().Tags.Get("group")
 	assert.Empty(t, group)
