@@ -33,6 +33,8 @@ type Output struct {
 	stats  []trendStat
 	logger logrus.FieldLogger
 	client *http.Client
+	// timeout is how long a request may take, with the answer.
+	timeout time.Duration
 
 	flusher *output.PeriodicFlusher
 
@@ -60,12 +62,12 @@ func New(params output.Params) (output.Output, error) {
 		stats:  stats,
 		logger: params.Logger,
 		client: &http.Client{
-			Timeout: requestTimeout,
 			Transport: &http.Transport{
 				Proxy: http.ProxyFromEnvironment, TLSClientConfig: config.tls, ForceAttemptHTTP2: true,
 			},
 		},
-		series: make(map[metrics.TimeSeries]*series),
+		timeout: requestTimeout,
+		series:  make(map[metrics.TimeSeries]*series),
 	}, nil
 }
 
@@ -141,7 +143,7 @@ func (o *Output) collect(containers []metrics.SampleContainer) {
 // push sends the message.
 func (o *Output) push() error {
 	o.packed = snappy.Encode(o.packed[:cap(o.packed)], o.message)
-	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), o.timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, o.config.serverURL, bytes.NewReader(o.packed))
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"io"
+	"maps"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -199,11 +200,22 @@ func (r *receiver) series(t *testing.T) map[string]written {
 
 func newOutput(t *testing.T, environment map[string]string) (*Output, *logtest.Hook) {
 	t.Helper()
+	return newOutputFrom(t, output.Params{Environment: environment})
+}
+
+// newOutputFrom makes an output that writes when it is told to and waits for a slow receiver, unless the variables say
+// otherwise.
+func newOutputFrom(t *testing.T, params output.Params) (*Output, *logtest.Hook) {
+	t.Helper()
+	variables := map[string]string{"K6_PROMETHEUS_RW_PUSH_INTERVAL": "1h"}
+	maps.Copy(variables, params.Environment)
 	logger, hook := logtest.NewNullLogger()
-	made, err := New(output.Params{Logger: logger, Environment: environment})
+	params.Logger, params.Environment = logger, variables
+	made, err := New(params)
 	require.NoError(t, err)
 	o, ok := made.(*Output)
 	require.True(t, ok)
+	o.timeout = time.Minute
 	return o, hook
 }
 
@@ -239,7 +251,7 @@ func (m *testMetrics) samples(metric *metrics.Metric, values ...float64) metrics
 func TestSeriesOfEachType(t *testing.T) {
 	r, m := newReceiver(t), newTestMetrics()
 	o, hook := newOutput(t, map[string]string{
-		"K6_PROMETHEUS_RW_SERVER_URL": r.url, "K6_PROMETHEUS_RW_PUSH_INTERVAL": "1h",
+		"K6_PROMETHEUS_RW_SERVER_URL":  r.url,
 		"K6_PROMETHEUS_RW_TREND_STATS": "avg, min,med,max,count,sum,p(99.9)",
 	})
 	require.NoError(t, o.Start())
@@ -319,9 +331,7 @@ func TestNativeHistograms(t *testing.T) {
 	write := func(params output.Params, values ...float64) map[string]written {
 		r := newReceiver(t)
 		params.Environment["K6_PROMETHEUS_RW_SERVER_URL"] = r.url
-		params.Logger, _ = logtest.NewNullLogger()
-		made, err := New(params)
-		require.NoError(t, err)
+		made, _ := newOutputFrom(t, params)
 		require.NoError(t, made.Start())
 		made.AddMetricSamples([]metrics.SampleContainer{
 			m.samples(m.timeTrend, values...), m.samples(m.dataTrend, values...), m.samples(m.plainTrend, values...), m.samples(m.counter, 1),
