@@ -22,7 +22,7 @@ type sendProbe struct {
 func newSendProbe(ctx context.Context, body int) *sendProbe {
 	p := &sendProbe{}
 	if body >= earlyAnswerBody {
-		p.early = &earlyAnswer{ctx: ctx, first: make(chan struct{}, 1), returned: make(chan struct{})}
+		p.early = &earlyAnswer{ctx: ctx, returned: make(chan struct{})}
 	}
 	return p
 }
@@ -39,7 +39,6 @@ func (p *sendProbe) trace() *httptrace.ClientTrace {
 		},
 	}
 	if p.early != nil {
-		trace.GotFirstResponseByte = p.early.begun
 		trace.GotConn = p.early.over
 	}
 	return trace
@@ -66,47 +65,50 @@ const earlyAnswerBody = 64 << 10
 // reports the break to a trace before it reports it to the transport, waits here until the answer is read.
 type earlyAnswer struct {
 	ctx      context.Context //nolint:containedctx // a trace's hook gets none
-	first    chan struct{}
 	returned chan struct{}
 	streams  atomic.Bool
+	conn     atomic.Pointer[net.Conn]
 }
 
-// over notes whether the connection is one of HTTP/2, whose streams can be refused without a break.
+// over notes the connection, and whether it is one of HTTP/2, whose streams can be refused without a break.
 func (e *earlyAnswer) over(info httptrace.GotConnInfo) {
 	conn, ok := info.Conn.(*tls.Conn)
 	e.streams.Store(ok && conn.ConnectionState().NegotiatedProtocol == "h2")
+	e.conn.Store(&info.Conn)
 }
 
-func (e *earlyAnswer) begun() {
-	select {
-	case e.first <- struct{}{}:
-	default:
-	}
-}
-
-// await returns at the latest after both waits. The answer is older than the break, so it is in the socket's buffer
-// when the writer meets the break, or it never comes. The transport itself waits for its writer, for up to 50 ms, before
-// it lets the answer's end be read; http_req_receiving of an answer so saved has them in it.
+// await returns once the answer has been read, or the transport's reader, which met the break as well, has closed the
+// connection for want of one. The answer is older than the break, so it is in the socket's buffer when the writer meets the
+// break, or it never comes; but on a busy machine the reader's turn may take a while. The transport itself waits for its
+// writer, for up to 50 ms, before it lets the answer's end be read; http_req_receiving of an answer so saved has them in it.
 func (e *earlyAnswer) await() {
 	if e.streams.Load() {
 		return
 	}
-	const beginning, rest = 100 * time.Millisecond, time.Second
-	limit := time.NewTimer(beginning)
+	const longest, every = 30 * time.Second, 5 * time.Millisecond
+	limit, look := time.NewTimer(longest), time.NewTicker(every)
 	defer limit.Stop()
-	select {
-	case <-e.first:
-		limit.Reset(rest)
-	case <-limit.C:
-		return
-	case <-e.ctx.Done():
-		return
+	defer look.Stop()
+	for {
+		select {
+		case <-e.returned:
+			return
+		case <-e.ctx.Done():
+			return
+		case <-limit.C:
+			return
+		case <-look.C:
+			if e.closed() {
+				return
+			}
+		}
 	}
-	select {
-	case <-e.returned:
-	case <-limit.C:
-	case <-e.ctx.Done():
-	}
+}
+
+// closed tells whether this side has closed the connection: a deadline, of which none is set otherwise, is refused then.
+func (e *earlyAnswer) closed() bool {
+	conn := e.conn.Load()
+	return conn == nil || (*conn).SetWriteDeadline(time.Time{}) != nil
 }
 
 // waited is how long the request was held back since start. Less than a tenth of a millisecond is the way to the
