@@ -40,7 +40,7 @@ func start(t *testing.T, name, cli, server, files string) *side {
 	root, err := filepath.EvalSymlinks(root)
 	require.NoError(t, err)
 	s := &side{
-		name: name, cli: cli, server: server, dir: filepath.Join(root, "rig"), client: &http.Client{Timeout: time.Minute},
+		name: name, cli: cli, server: server, dir: filepath.Join(root, "rig"), client: &http.Client{Timeout: 2 * time.Minute},
 		vars: map[string]string{},
 	}
 	require.NoError(t, os.CopyFS(s.dir, os.DirFS(files)))
@@ -87,17 +87,14 @@ func (s *side) bootOn(t *testing.T, addr string) bool {
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
 	s.url = "http://" + addr
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); {
 		select {
 		case err := <-done:
 			t.Logf("%s: server ended: %v\n%s", s.name, err, log.String())
 			return false
 		case <-time.After(20 * time.Millisecond):
 		}
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/healthz", nil)
-		require.NoError(t, err)
-		if res, err := s.client.Do(req); err == nil {
-			require.NoError(t, res.Body.Close())
+		if s.answers(t) {
 			t.Cleanup(func() {
 				_ = cmd.Process.Kill() // it may have ended
 				<-done
@@ -110,6 +107,24 @@ func (s *side) bootOn(t *testing.T, addr string) bool {
 	return false
 }
 
+// answers tells whether this side's server is up: what answers as nobody without its tokens could, since the port may be
+// another process's by now.
+func (s *side) answers(t *testing.T) bool {
+	t.Helper()
+	ask := func(token string) int {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+graphPath+"/snapshot", nil)
+		require.NoError(t, err)
+		req.Header.Set("Authorization", "Bearer "+token)
+		res, err := s.client.Do(req)
+		if err != nil {
+			return 0
+		}
+		require.NoError(t, res.Body.Close())
+		return res.StatusCode
+	}
+	return ask(tokens["act-load"]) == http.StatusOK && ask("nobody's") == http.StatusUnauthorized
+}
+
 // called is what a CLI call came to.
 type called struct {
 	stdout, stderr string
@@ -118,7 +133,7 @@ type called struct {
 
 func (s *side) run(t *testing.T, env map[string]string, args []string) called {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, s.cli, args...) //nolint:gosec // the binary under test
 	cmd.Dir = filepath.Dir(s.dir)
