@@ -14,8 +14,9 @@ import (
 const (
 	// maxCLIOutput bounds what is kept of one CLI call's output.
 	maxCLIOutput = 16 << 20
-	// pipeDelay bounds the wait for pipes that a dead CLI's children hold open.
-	pipeDelay = 2 * time.Second
+	// pipeDelay bounds the wait for pipes that a dead CLI's children hold open. What they hold for so long is cut off, and
+	// with it what a busy machine had no time to read.
+	pipeDelay = 10 * time.Second
 )
 
 // bounded keeps the first max bytes written to it and swallows the rest.
