@@ -1,9 +1,11 @@
 package rig_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/mitodl/xk6-omnigraph/rig"
 )
@@ -21,6 +23,51 @@ func script(t *testing.T, path, body string) string {
 	}
 
 	return path
+}
+
+// patience is how long something that must happen is waited for; only a failure takes all of it.
+const patience = time.Minute
+
+// eventually waits until something holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+
+	for end := time.Now().Add(patience); !holds(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within %v: %s", patience, what)
+		}
+	}
+}
+
+// exists tells whether there is a file of that name.
+func exists(path string) bool {
+	_, err := os.Stat(path)
+
+	return err == nil
+}
+
+// untilThereIs is a context that ends once there is a file of that name.
+func untilThereIs(t *testing.T, path string) context.Context {
+	t.Helper()
+
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+
+	go func() {
+		defer close(done)
+		defer cancel()
+
+		for end := time.Now().Add(patience); !exists(path) && ctx.Err() == nil && time.Now().Before(end); {
+			time.Sleep(10 * time.Millisecond)
+		}
+	}()
+
+	t.Cleanup(func() {
+		cancel()
+		<-done
+	})
+
+	return ctx
 }
 
 // obligingCLI answers every command that Up makes the way the real one does.

@@ -1,19 +1,22 @@
 package rig
 
 import (
+	"cmp"
 	"os"
 	"sync"
 	"syscall"
 	"time"
 )
 
-// echo is how soon a signal that comes again is the same one: who ends a process and then its whole group, as
+// defaultEcho is how soon a signal that comes again is the same one: who ends a process and then its whole group, as
 // timeout(1) does, means one signal, and to k6 a second one means to stop at once. Nobody types as fast.
-const echo = 100 * time.Millisecond
+const defaultEcho = 100 * time.Millisecond
 
 // relay hands signals to whoever has to deal with them at the moment: the boot, the command, nobody (then the
 // next one gets them).
 type relay struct {
+	echo time.Duration
+
 	mu   sync.Mutex
 	sink func(os.Signal)
 	held []os.Signal
@@ -26,8 +29,8 @@ type relay struct {
 	quit, done chan struct{}
 }
 
-func newRelay(signals <-chan os.Signal) *relay {
-	r := &relay{quit: make(chan struct{}), done: make(chan struct{})}
+func newRelay(signals <-chan os.Signal, echo time.Duration) *relay {
+	r := &relay{echo: cmp.Or(echo, defaultEcho), quit: make(chan struct{}), done: make(chan struct{})}
 
 	go func() {
 		defer close(r.done)
@@ -65,7 +68,7 @@ func (r *relay) pass(sig os.Signal, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
-	if asOrder(sig) == r.last && at.Sub(r.lastAt) < echo || at.Sub(r.endedAt) < echo {
+	if asOrder(sig) == r.last && at.Sub(r.lastAt) < r.echo || at.Sub(r.endedAt) < r.echo {
 		return
 	}
 

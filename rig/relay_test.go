@@ -11,7 +11,7 @@ import (
 func TestASignalBetweenTwoPhasesIsForTheNext(t *testing.T) {
 	ch := make(chan os.Signal)
 
-	r := newRelay(ch)
+	r := newRelay(ch, 0)
 	defer r.close()
 
 	got := make(chan string, 10)
@@ -38,7 +38,7 @@ func TestASignalBetweenTwoPhasesIsForTheNext(t *testing.T) {
 }
 
 func TestASignalAndItsEchoAreOne(t *testing.T) {
-	r := newRelay(nil)
+	r := newRelay(nil, 0)
 	defer r.close()
 
 	var got []string
@@ -51,12 +51,12 @@ func TestASignalAndItsEchoAreOne(t *testing.T) {
 		after time.Duration
 	}{
 		{syscall.SIGTERM, 0},
-		{syscall.SIGTERM, echo / 100},     // the group's
-		{syscall.SIGINT, echo / 50},       // another one
-		{syscall.SIGTERM, echo / 25},      // not the last one's echo
-		{syscall.SIGTERM, echo / 2},       // is
-		{syscall.SIGTERM, echo/25 + echo}, // a second one
-		{syscall.SIGTERM, 3 * echo},       // a third one
+		{syscall.SIGTERM, defaultEcho / 100},            // the group's
+		{syscall.SIGINT, defaultEcho / 50},              // another one
+		{syscall.SIGTERM, defaultEcho / 25},             // not the last one's echo
+		{syscall.SIGTERM, defaultEcho / 2},              // is
+		{syscall.SIGTERM, defaultEcho/25 + defaultEcho}, // a second one
+		{syscall.SIGTERM, 3 * defaultEcho},              // a third one
 	} {
 		r.pass(s.sig, begin.Add(s.after))
 	}
@@ -82,18 +82,18 @@ func TestASignalAndTheContextsEndAreOneOrder(t *testing.T) {
 		}, []string{"interrupt"}, []bool{false}},
 		"the context first": {func(r *relay) []bool {
 			ended := r.end(begin)
-			r.pass(syscall.SIGINT, begin.Add(echo/2))
+			r.pass(syscall.SIGINT, begin.Add(defaultEcho/2))
 
 			return []bool{ended}
 		}, []string{"terminated"}, []bool{true}},
 		"a signal later": {func(r *relay) []bool {
 			ended := r.end(begin)
-			r.pass(syscall.SIGINT, begin.Add(2*echo))
+			r.pass(syscall.SIGINT, begin.Add(2*defaultEcho))
 
 			return []bool{ended}
 		}, []string{"terminated", "interrupt"}, []bool{true}},
 	} {
-		r := newRelay(nil)
+		r := newRelay(nil, 0)
 
 		var got []string
 
@@ -108,11 +108,11 @@ func TestASignalAndTheContextsEndAreOneOrder(t *testing.T) {
 }
 
 func TestARelayWithoutSignalsEnds(*testing.T) {
-	newRelay(nil).close()
+	newRelay(nil, 0).close()
 
 	closed := make(chan os.Signal)
 	close(closed)
-	newRelay(closed).close()
+	newRelay(closed, 0).close()
 }
 
 // A command that ends in order must not be told to hurry by a terminal that is gone already.
@@ -128,7 +128,7 @@ func TestAHangUpIsOneOrderToEndAndNeverASecond(t *testing.T) {
 		"after an interrupt": {[]os.Signal{syscall.SIGINT, syscall.SIGHUP}, []string{"interrupt"}},
 		"before a SIGTERM":   {[]os.Signal{syscall.SIGHUP, syscall.SIGTERM}, []string{"hangup", "terminated"}},
 	} {
-		r := newRelay(nil)
+		r := newRelay(nil, 0)
 
 		var got []string
 
@@ -145,13 +145,13 @@ func TestAHangUpIsOneOrderToEndAndNeverASecond(t *testing.T) {
 		r.close()
 	}
 
-	r := newRelay(nil)
+	r := newRelay(nil, 0)
 	defer r.close()
 
 	n := 0
 	r.to(func(os.Signal) { n++ })
 	r.pass(syscall.SIGHUP, begin)
-	r.pass(syscall.SIGTERM, begin.Add(echo/2))
+	r.pass(syscall.SIGTERM, begin.Add(defaultEcho/2))
 
 	if n != 1 {
 		t.Errorf("a hang-up and a SIGTERM at once are %d orders", n)

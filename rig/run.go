@@ -38,6 +38,8 @@ type RunOptions struct {
 	// KillAfter is how long the command may take to end after the second signal, or after the context's end,
 	// before it is killed; 0 means 15 s.
 	KillAfter time.Duration
+	// Echo is how soon a signal that comes again is the same one, and so passed on once; 0 means 100 ms.
+	Echo time.Duration
 }
 
 // Run boots a rig, runs one command against it and tears it down. Its error is the command's end, other than
@@ -54,7 +56,7 @@ func Run(ctx context.Context, o RunOptions) (err error) {
 
 	defer func() { err = errors.Join(err, remove()) }()
 
-	relay := newRelay(o.Signals)
+	relay := newRelay(o.Signals, o.Echo)
 	defer relay.close()
 
 	bootCtx, cancel := context.WithCancelCause(ctx)

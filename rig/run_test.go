@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -50,6 +51,21 @@ func (w writer) Write(p []byte) (int, error) {
 	w <- string(p)
 
 	return len(p), nil
+}
+
+// telling makes a file once a text is written to a log.
+type telling struct {
+	io.Writer
+	text, file string
+}
+
+func (w telling) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	if strings.Contains(string(p), w.text) {
+		err = errors.Join(err, os.WriteFile(w.file, nil, 0o600))
+	}
+
+	return n, err
 }
 
 func TestACommandThatIgnoresEverythingIsKilled(t *testing.T) {
@@ -101,8 +117,11 @@ func TestACommandThatIgnoresEverythingIsKilled(t *testing.T) {
 }
 
 func TestRunTellsThatTheServerEnded(t *testing.T) {
+	told := filepath.Join(t.TempDir(), "told")
 	o, log := runOptions(t, "sh", "-c",
-		`pid=$(sed -n 's/.*"pid": \([0-9]*\),/\1/p' "$OMNIGRAPH_RIG/server.json"); kill -KILL $pid; sleep 0.3`)
+		`pid=$(sed -n 's/.*"pid": \([0-9]*\),/\1/p' "$OMNIGRAPH_RIG/server.json"); kill -KILL $pid
+n=0; until test -f '`+told+`' || test $n = 600; do sleep 0.1; n=$((n+1)); done`)
+	o.Log = telling{o.Log, "ended while the command runs", told}
 
 	if err := rig.Run(t.Context(), o); err != nil {
 		t.Error(err)
@@ -176,7 +195,7 @@ func TestRunStopsWhatTheCommandBooted(t *testing.T) {
 
 	select {
 	case <-s.Done():
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		t.Errorf("the server is still up: %v", s.Stop())
 	}
 
@@ -217,13 +236,7 @@ func TestTwoCommandsDoNotWorkOnOneRigAtOnce(t *testing.T) {
 		first <- err
 	}()
 
-	for range 500 {
-		if _, err := os.Stat(started); err == nil {
-			break
-		}
-
-		time.Sleep(10 * time.Millisecond)
-	}
+	eventually(t, "the first one's CLI runs", func() bool { return exists(started) })
 
 	other, err := rig.Open(r.Dir())
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -27,6 +28,8 @@ type Config struct {
 	StopNotify func(chan<- os.Signal)
 	// Executable is the path beside which the emulator is looked for; empty means os.Executable.
 	Executable string
+	// Echo is how soon a signal that comes again is the same one to `rig run`; 0 means 100 ms.
+	Echo time.Duration
 }
 
 // Command makes the command tree. It does nothing else: k6 makes it at every start.

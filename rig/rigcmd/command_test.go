@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/mitodl/xk6-omnigraph/internal/leaks"
 
@@ -25,6 +26,9 @@ import (
 // asProgram makes the test binary be the command line, as k6 would be, for tests of signals and exit codes.
 const asProgram = "RIGCMD_TEST_PROGRAM"
 
+// programsEcho is the program's Config.Echo.
+const programsEcho = "RIGCMD_TEST_ECHO"
+
 func TestMain(m *testing.M) {
 	switch os.Getenv(asProgram) {
 	case "":
@@ -35,7 +39,9 @@ func TestMain(m *testing.M) {
 		os.Exit(countInterrupts())
 	}
 
-	cmd := rigcmd.Command(rigcmd.Config{})
+	echo, _ := time.ParseDuration(os.Getenv(programsEcho))
+
+	cmd := rigcmd.Command(rigcmd.Config{Echo: echo})
 	cmd.SetArgs(os.Args[1:])
 	os.Exit(exitCode(cmd.ExecuteContext(context.Background())))
 }

@@ -65,7 +65,7 @@ OMNIGRAPH_EMULATED. Signals and the exit code are passed through; nothing is pri
 
 		return c.explain(ctx, rig.Run(ctx, rig.RunOptions{
 			UpOptions: up, Dir: dir, Make: rig.MakeOptions{Writers: *writers}, Command: command,
-			Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr, Signals: ch,
+			Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr, Signals: ch, Echo: c.Echo,
 		}))
 	}
 

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -114,9 +113,9 @@ func TestATerminalThatGoesAwayEndsK6InOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	said := filepath.Join(t.TempDir(), "said")
+	said, moment := filepath.Join(t.TempDir(), "said"), filepath.Join(t.TempDir(), "over")
 	cmd := exec.CommandContext(t.Context(), self, "run", "--rows", "5", "--",
-		"sh", "-c", `exec env `+asProgram+`=k6 "$0" > "$1"`, self, said)
+		"sh", "-c", `exec env `+asProgram+`=k6 `+k6sMoment+`="$2" "$0" > "$1"`, self, said, moment)
 	cmd.Env = append(realEnv(t), asProgram+"=1", "TMPDIR="+t.TempDir())
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
@@ -131,14 +130,12 @@ func TestATerminalThatGoesAwayEndsK6InOrder(t *testing.T) {
 
 	var pid int
 
-	for range 1000 {
+	eventually(t, "k6 runs", func() bool {
 		data, err := os.ReadFile(said)
-		if _, scanErr := fmt.Sscanf(string(data), "ready %d", &pid); err == nil && scanErr == nil {
-			break
-		}
+		_, scanErr := fmt.Sscanf(string(data), "ready %d", &pid)
 
-		time.Sleep(10 * time.Millisecond)
-	}
+		return err == nil && scanErr == nil
+	})
 
 	if err := user.Close(); err != nil {
 		t.Fatal(err)
@@ -148,6 +145,8 @@ func TestATerminalThatGoesAwayEndsK6InOrder(t *testing.T) {
 	if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
+
+	endMoment(t, moment)
 
 	if _ = cmd.Wait(); cmd.ProcessState.ExitCode() != 105 {
 		t.Errorf("code %d", cmd.ProcessState.ExitCode())

@@ -4,6 +4,8 @@ package rigtest
 import (
 	"context"
 	"errors"
+	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -190,6 +192,30 @@ func (r *Rig) Restart(t testing.TB) {
 	}
 
 	r.boot(t)
+}
+
+// Free tells whether nobody has an address's port. What wants a server back at its old address asks, since others may have
+// taken it while the server was down.
+func Free(t testing.TB, address string) bool {
+	t.Helper()
+
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var lc net.ListenConfig
+
+	l, err := lc.Listen(context.Background(), "tcp", u.Host)
+	if err != nil {
+		return false
+	}
+
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	return true
 }
 
 // logWriter shows the rig's progress with the test's.
