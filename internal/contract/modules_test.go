@@ -1,6 +1,8 @@
 package contract
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +19,9 @@ func TestNoSumFileShowsADownloadOfK6(t *testing.T) {
 	t.Parallel()
 	var sums []string
 	require.NoError(t, filepath.WalkDir("../..", func(p string, d os.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // what other tests make, and have removed meanwhile
+		}
 		if err != nil {
 			return err
 		}
