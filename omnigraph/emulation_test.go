@@ -72,11 +72,11 @@ func TestARunOnTheEmulatorIsLabelledByItsFirstAnswer(t *testing.T) {
 func TestACLIRunOnAnEmulatedRigIsLabelled(t *testing.T) {
 	dir := t.TempDir()
 	program := filepath.Join(dir, emulatorProgram)
-	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\necho '{}'\n"), 0o700)) // #nosec G306 -- a program
+	writeProgram(t, program, "#!/bin/sh\necho '{}'\n")
 	link := filepath.Join(dir, "omnigraph")
 	require.NoError(t, os.Symlink(program, link))
 	other := filepath.Join(dir, "other")
-	require.NoError(t, os.WriteFile(other, []byte("#!/bin/sh\necho '{}'\n"), 0o700)) // #nosec G306 -- a program
+	writeProgram(t, other, "#!/bin/sh\necho '{}'\n")
 	for _, c := range []struct {
 		name, code string
 		env        map[string]string

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -17,6 +18,10 @@ func script(t *testing.T, path, body string) string {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		t.Fatal(err)
 	}
+
+	// No process that is forked meanwhile may carry the open file along: it could not be started.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 
 	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+body+"\n"), 0o700); err != nil {
 		t.Fatal(err)
