@@ -103,7 +103,7 @@ func execute(t *testing.T, env []string, args ...string) result {
 	cmd := rigcmd.Command(rigcmd.Config{
 		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &log, Env: env, Executable: "/nonexistent/k6",
 	})
-	cmd.SetArgs(args)
+	cmd.SetArgs(append([]string{}, args...)) // not nil, which would be the test's own
 
 	err := cmd.ExecuteContext(t.Context())
 
