@@ -98,7 +98,7 @@ func TestFlushingGoesOnByItselfAndAProblemIsToldOnce(t *testing.T) {
 	require.ErrorContains(t, <-warnings, "partial file")
 	good := filepath.Join(dir, "good.partial.ndjson")
 	rec.SetPartialPath(good)
-	require.Eventually(t, func() bool { _, err := os.Stat(good); return err == nil }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { _, err := os.Stat(good); return err == nil }, time.Minute, time.Millisecond)
 	require.NoError(t, rec.Close())
 	assert.Empty(t, warnings)
 }

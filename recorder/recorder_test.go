@@ -162,7 +162,7 @@ func TestStartedRecorderKnowsItsOwnHealth(t *testing.T) {
 	rec := New(Config{PartialPath: filepath.Join(t.TempDir(), "record.partial.ndjson"), FlushEvery: time.Hour})
 	rec.Start(context.Background())
 	rec.Start(context.Background())
-	require.Eventually(t, func() bool { return rec.health.lag.n.Load() >= 5 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return rec.health.lag.n.Load() >= 5 }, time.Minute, time.Millisecond)
 	got, err := rec.Finish()
 	require.NoError(t, err)
 	require.NoError(t, rec.Close())
