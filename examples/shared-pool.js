@@ -3,7 +3,7 @@ import { connect } from 'k6/x/omnigraph';
 
 export const options = {
   vus: 8,
-  iterations: 80,
+  iterations: 200,
   thresholds: { omnigraph_op_failed: ['rate==0'], omnigraph_conn_reused: ['rate>0.9'] },
 };
 

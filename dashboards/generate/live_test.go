@@ -29,7 +29,7 @@ type prometheusServer struct {
 	url string
 }
 
-const patience = 60 * time.Second
+const patience = 2 * time.Minute
 
 func startPrometheus(t *testing.T, bin string) *prometheusServer {
 	t.Helper()

@@ -262,7 +262,7 @@ func TestTheMixOfTheManifestRunsInFourProcesses(t *testing.T) {
 			inspected(t, append(args, script))
 		}
 		args = append(args, "--execution-segment", ends[i]+":"+ends[i+1], "--execution-segment-sequence", strings.Join(ends, ","))
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, k6, append(append([]string{"run", "--no-usage-report"}, args...), script)...)
 		cmd.Dir = t.TempDir()
@@ -497,7 +497,7 @@ func TestTheServiceOfTheServerServesTheRig(t *testing.T) {
 		_ = server.Wait()
 		_ = log.Close()
 	})
-	for deadline := time.Now().Add(time.Minute); ; {
+	for deadline := time.Now().Add(2 * time.Minute); ; {
 		conn, err := net.DialTimeout("tcp", address, time.Second)
 		if err == nil {
 			require.NoError(t, conn.Close())
