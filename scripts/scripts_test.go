@@ -496,7 +496,7 @@ func rowsOf(t *testing.T, r *rigtest.Rig, prefix string) int {
 func outage(t *testing.T, r *rigtest.Rig) {
 	dir := t.TempDir()
 	cmd := bounded(t, "run", "--quiet", "--no-usage-report", "outage.js")
-	cmd.Env = append(environment(t, r), "RESULTS_DIR="+dir, "OUTAGE_SECONDS=20", "OUTAGE_WRITE_EVERY=2", "OUTAGE_EVERY_MS=30")
+	cmd.Env = append(environment(t, r), "RESULTS_DIR="+dir, "OUTAGE_SECONDS=20", "OUTAGE_TIMEOUT_MS=10000", "OUTAGE_WRITE_EVERY=2", "OUTAGE_EVERY_MS=30")
 	stderr, err := cmd.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
