@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -58,6 +59,16 @@ func TestAValueThatCanNotBeIsRefusedByItsVariablesName(t *testing.T) {
 	}
 }
 
+// writeProgram writes a script that is to be started. No process that a parallel test forks meanwhile may carry the open file
+// along: a program that is open for writing can't be started.
+func writeProgram(t *testing.T, path, text string) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	err := os.WriteFile(path, []byte(text), 0o700) //nolint:gosec // has to be executable
+	syscall.ForkLock.RUnlock()
+	require.NoError(t, err)
+}
+
 func TestMakeSpikeTakesAPresetUnderEitherName(t *testing.T) {
 	t.Parallel()
 	program, err := exec.LookPath("make")
@@ -65,7 +76,7 @@ func TestMakeSpikeTakesAPresetUnderEitherName(t *testing.T) {
 		t.Skip("make is not installed")
 	}
 	stub := filepath.Join(t.TempDir(), "k6")
-	require.NoError(t, os.WriteFile(stub, []byte("#!/bin/sh\necho \"$SPIKE_PRESET,$PRESET\"\n"), 0o700)) // #nosec G306 -- it is run
+	writeProgram(t, stub, "#!/bin/sh\necho \"$SPIKE_PRESET,$PRESET\"\n")
 	for name, c := range map[string]struct{ env, args []string }{
 		",":       {},
 		",short":  {env: []string{"PRESET=short"}},

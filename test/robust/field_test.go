@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -77,13 +78,23 @@ func TestALoneSurrogateIsRefusedBeforeAnythingIsSent(t *testing.T) {
 	assert.Zero(t, sum(v.taken(), "http_reqs"))
 }
 
+// writeProgram writes a script that is to be started. No process that a parallel test forks meanwhile may carry the open file
+// along: a program that is open for writing can't be started.
+func writeProgram(t *testing.T, path, text string) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	err := os.WriteFile(path, []byte(text), 0o700) //nolint:gosec // has to be executable
+	syscall.ForkLock.RUnlock()
+	require.NoError(t, err)
+}
+
 // TestLongParametersAndManyRowsAreTheSameOverBothTransports goes through a CLI that writes down its longest argument.
 func TestLongParametersAndManyRowsAreTheSameOverBothTransports(t *testing.T) {
 	t.Parallel()
 	server := rigtest.Start(t)
 	dir := t.TempDir()
 	lengths, wrapper := filepath.Join(dir, "lengths"), filepath.Join(dir, "omnigraph")
-	require.NoError(t, os.WriteFile(wrapper, []byte(fmt.Sprintf("#!/bin/sh\nfor a; do echo ${#a} >> %q; done\nexec %q \"$@\"\n", lengths, server.Bin)), 0o700)) //nolint:gosec // has to be executable
+	writeProgram(t, wrapper, fmt.Sprintf("#!/bin/sh\nfor a; do echo ${#a} >> %q; done\nexec %q \"$@\"\n", lengths, server.Bin))
 	v := clients(t, server.URL, wrapper, server.Token, "")
 	v.js(`
 		const must = (r) => { if (!r.ok) { throw new Error(r.transport + ": " + r.error.message.slice(0, 200)); } return r; };
@@ -157,14 +168,14 @@ func TestMessagesNameTheTimeoutAndTheTimeSpent(t *testing.T) {
 	t.Run("time-out", func(t *testing.T) {
 		t.Parallel()
 		server := emulate(t, graph.V08, faults.Rule{Kind: faults.Latency, Delay: faults.Duration(time.Minute)})
-		v := clients(t, server.URL, bin, server.Token, ", timeout: 250")
+		v := clients(t, server.URL, bin, server.Token, ", timeout: 2500")
 		for _, client := range []string{"viaHTTP", "viaCLI"} {
 			problem, _ := v.object(`%s.query("query q() { match { $m: Memory } return { $m.slug } }")`, client)["error"].(map[string]any)
 			require.Equal(t, "timeout", problem["kind"], problem["message"])
 			message, _ := problem["message"].(string)
 			assert.Contains(t, message, "timeout", client)
-			assert.Contains(t, message, "250ms", client)
-			assert.GreaterOrEqual(t, after(message), 250*time.Millisecond, client)
+			assert.Contains(t, message, "2.5s", client)
+			assert.GreaterOrEqual(t, after(message), 2500*time.Millisecond, client)
 		}
 	})
 	t.Run("reset", func(t *testing.T) {

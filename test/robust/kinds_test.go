@@ -3,10 +3,13 @@ package robust
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -52,6 +55,8 @@ type kindCase struct {
 	indeterminate bool
 	// canceled ends the iteration while the operation runs.
 	canceled bool
+	// arrived tells of each mutation that has come to the emulator.
+	arrived <-chan struct{}
 	// frozen stops the rig's server while the operation runs: it takes requests and answers none.
 	frozen bool
 }
@@ -59,6 +64,7 @@ type kindCase struct {
 const (
 	readOp  = `og.query("query q() { match { $p: Project } return { $p.slug } }")`
 	writeOp = `og.mutate("query add() { insert Project { slug: \"k\", name: \"k\" } }")`
+	largeOp = `og.mutate("query add($n: String) { insert Project { slug: \"k\", name: $n } }", { n: "x".repeat(%[1]s) })`
 	// crowd updates one row six times at once until one of the updates fails in the way that is wanted.
 	crowd = `(async () => {
 		for (let i = 0; i < 60 && !(globalThis.found); i++) {
@@ -106,9 +112,8 @@ func kindCases() []kindCase {
 	real(kindCase{kind: wire.KindConflictStale, setup: crowdSetup + fmt.Sprintf(crowd, wire.KindConflictStale), code: `found`})
 	real(kindCase{kind: wire.KindAdmissionCapped, setup: crowdSetup + fmt.Sprintf(crowd, wire.KindAdmissionCapped), code: `found`})
 	real(kindCase{kind: wire.KindMergeConflict, setup: mergeSetup, code: `og.mergeBranch("side-%[1]s")`})
-	// Little above the limit of 1 MiB: the CLI loses the answer to a request that it is still sending.
-	real(kindCase{kind: wire.KindResourceLimit, code: `og.mutate("query add($n: String) { insert Project { slug: \"k\", name: $n } }", { n: "x".repeat(1050000) })`})
-	real(kindCase{kind: wire.KindTimeout, options: `, timeout: "1s"`, code: writeOp, indeterminate: true, frozen: true})
+	real(kindCase{kind: wire.KindResourceLimit, code: largeOp})
+	real(kindCase{kind: wire.KindTimeout, options: `, timeout: "4s"`, code: writeOp, indeterminate: true, frozen: true})
 	real(kindCase{kind: wire.KindInternal, setup: `og.createBranch("twice")`, code: `og.createBranch("twice")`, indeterminate: true})
 	one(wire.TransportHTTP, kindCase{kind: wire.KindConnect, options: `, url: "http://127.0.0.1:1"`, code: writeOp})
 	one(wire.TransportCLI, kindCase{kind: wire.KindConnect, options: `, server: "http://127.0.0.1:1"`, code: writeOp})
@@ -207,6 +212,7 @@ func (c kindCase) emulated(t *testing.T, server *rigtest.Rig) {
 		rules = []faults.Rule{c.rule}
 	}
 	e := emulate(t, api, rules...)
+	c.arrived = e.Arrived
 	bin, env := server.Bin, ""
 	if c.from == onEmulatedCLI {
 		bin = emulatedCLI(t)
@@ -232,8 +238,11 @@ func (c kindCase) check(t *testing.T, server *rigtest.Rig, url, bin, token, env 
 	t.Helper()
 	v := newVU(t)
 	fill := func(code string) string {
-		if c.kind == wire.KindMergeConflict {
+		switch c.kind {
+		case wire.KindMergeConflict:
 			return fmt.Sprintf(code, c.transport)
+		case wire.KindResourceLimit:
+			return fmt.Sprintf(code, strconv.FormatInt(bodyLimit+1-c.envelope(t, bin), 10))
 		}
 		return code
 	}
@@ -252,8 +261,15 @@ func (c kindCase) check(t *testing.T, server *rigtest.Rig, url, bin, token, env 
 		v.taken()
 	}
 	if c.canceled {
-		timer := time.AfterFunc(time.Second, v.CancelContext)
-		defer timer.Stop()
+		ended := make(chan struct{})
+		defer close(ended)
+		go func() {
+			select {
+			case <-c.arrived:
+				v.CancelContext()
+			case <-ended:
+			}
+		}()
 	}
 	if c.frozen {
 		require.NoError(t, syscall.Kill(server.Server.PID, syscall.SIGSTOP))
@@ -276,4 +292,32 @@ func (c kindCase) check(t *testing.T, server *rigtest.Rig, url, bin, token, env 
 	assert.Equal(t, c.indeterminate, problem["indeterminate"], problem["message"])
 	assert.NotEmpty(t, problem["message"])
 	assert.NotContains(t, problem["message"], token)
+}
+
+// bodyLimit is the largest request that the server reads, in bytes. One that is larger by a single byte it reads to its
+// end before it can refuse it: the real CLI loses the answer to a request that it is still sending.
+const bodyLimit = 1 << 20
+
+// envelope is how many bytes a request of largeOp has besides its text.
+func (c kindCase) envelope(t *testing.T, bin string) int64 {
+	t.Helper()
+	var size atomic.Int64
+	stub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if n, err := io.Copy(io.Discard, r.Body); err == nil && r.Method == http.MethodPost {
+			size.Store(n)
+		}
+		w.WriteHeader(http.StatusForbidden)
+	}))
+	defer stub.Close()
+	v := newVU(t)
+	if c.transport == wire.TransportHTTP {
+		v.js(`const og = new HTTPClient({ url: %q, graph: "council", token: "stub-token" });`, stub.URL)
+	} else {
+		v.js(`const og = new CLIClient({ server: %q, bin: %q, graph: "council", token: "stub-token" });`, stub.URL, bin)
+	}
+	v.enter()
+	v.js(largeOp, "0")
+	v.transport.CloseIdleConnections()
+	require.Positive(t, size.Load(), "the stub was asked")
+	return size.Load()
 }

@@ -138,8 +138,8 @@ func TestNoWriteIsLostAmongFaultsAndARestart(t *testing.T) {
 	var users []*vu
 	for i := range vus {
 		user := writer(t, l, newVUOf(t, module, uint64(i)+1)) //nolint:gosec // small
-		user.js(`const og = new HTTPClient({ url: %q, graph: %q, token: [%q, %q], timeout: "30s",
-			retry: { maxAttempts: 10, maxElapsed: "30s", baseDelay: 1, maxDelay: 200 } });`, server.URL, server.Graph, server.Token, server.OtherToken)
+		user.js(`const og = new HTTPClient({ url: %q, graph: %q, token: [%q, %q], timeout: "60s",
+			retry: { maxAttempts: 10, maxElapsed: "120s", baseDelay: 1, maxDelay: 200 } });`, server.URL, server.Graph, server.Token, server.OtherToken)
 		users = append(users, user.enter())
 	}
 	for i, user := range users {
@@ -177,7 +177,7 @@ func TestNoWriteIsLostOnTheRealServer(t *testing.T) {
 		fmt.Sprintf(`new CLIClient({ server: %q, store: %q, graph: %q, token: %q, bin: %q, timeout: "60s", retry })`, server.URL, server.Store, server.Graph, server.Tokens["act-load-2"], server.Bin),
 	} {
 		user := writer(t, l, newVUOf(t, module, uint64(i)+1)) //nolint:gosec // small
-		user.js(`const retry = { maxAttempts: 60, maxElapsed: "50s", baseDelay: 10, maxDelay: 500 }; const og = ` + client)
+		user.js(`const retry = { maxAttempts: 500, maxElapsed: "240s", baseDelay: 10, maxDelay: 500 }; const og = ` + client)
 		users = append(users, user.enter())
 	}
 	var written sync.WaitGroup
