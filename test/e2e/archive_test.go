@@ -58,7 +58,7 @@ func TestEveryScriptRunsFromItsArchiveWithTheAddressGivenAtRunTime(t *testing.T)
 			}
 			env, err := r.Server.Environment()
 			require.NoError(t, err)
-			ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
+			ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 			defer cancel()
 			cmd := exec.CommandContext(ctx, k6, "run", "--quiet", "--no-usage-report", "--no-color", "--summary-export", "summary.json", archived(t, script, small...))
 			cmd.Dir = t.TempDir()

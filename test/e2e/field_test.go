@@ -118,7 +118,11 @@ func TestNoConnectionReuseHoldsForBothPools(t *testing.T) {
 			t.Parallel()
 			var mu sync.Mutex
 			connections := 0
-			s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, oneRow) }))
+			s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				// A connection is kept only if whoever wrote the request has said so before the answer was read, or 50 ms later.
+				time.Sleep(500 * time.Millisecond)
+				fmt.Fprint(w, oneRow)
+			}))
 			s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
 				if state == http.StateNew {
 					mu.Lock()
@@ -145,11 +149,20 @@ func TestNoConnectionReuseHoldsForBothPools(t *testing.T) {
 
 func TestTooFewDescriptorsAreNamedAndMakeTheRecordInvalid(t *testing.T) {
 	t.Parallel()
-	url, _ := slowServer(t, 300*time.Millisecond)
+	// Nobody gets an answer before there was a descriptor too few for both.
+	enough := make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-enough:
+			fmt.Fprint(w, oneRow)
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(s.Close)
 	bin := filepath.Join(t.TempDir(), "omnigraph")
-	require.NoError(t, os.WriteFile(bin, []byte("#!/bin/sh\nsleep 0.3\necho '"+oneRow+"'\n"), 0o700)) //nolint:gosec // has to be executable
+	writeProgram(t, bin, "#!/bin/sh\necho '"+oneRow+"'\n")
 	limited := filepath.Join(t.TempDir(), "limited")
-	require.NoError(t, os.WriteFile(limited, []byte(fmt.Sprintf("#!/bin/sh\nulimit -n 60\nexec %q \"$@\"\n", k6)), 0o700)) //nolint:gosec // has to be executable
+	writeProgram(t, limited, fmt.Sprintf("#!/bin/sh\nulimit -n 60\nexec %q \"$@\"\n", k6))
 	r := startWith(t, limited, `
 		import { Counter } from 'k6/metrics';
 		import { HTTPClient, CLIClient, record, report } from 'k6/x/omnigraph';
@@ -170,10 +183,16 @@ func TestTooFewDescriptorsAreNamedAndMakeTheRecordInvalid(t *testing.T) {
 				if (!r.ok && (r.error.kind !== kind || !r.error.message.includes('ulimit -n'))) {
 					unexplained.add(1);
 					console.error(r.error.kind + ': ' + r.error.message);
+				} else if (!r.ok) {
+					console.log('too few for ' + r.transport);
 				}
 			}
 		}
-		export function handleSummary(data) { return report(data); }`, "URL="+url, "FAKE="+bin)
+		export function handleSummary(data) { return report(data); }`, "URL="+s.URL, "FAKE="+bin)
+	eventually(t, "a lack of descriptors", func() bool {
+		return r.output.count("too few for http") > 0 && r.output.count("too few for cli") > 0
+	})
+	close(enough)
 	require.Zero(t, r.exit(), r.output.String())
 	assert.NotContains(t, r.output.String(), "panic")
 	assert.NotContains(t, r.output.String(), "goroutine ")
@@ -258,7 +277,7 @@ func TestRequestsShowAsThoseOfK6HTTPDo(t *testing.T) {
 				const gq = 'query q() { match { $m: M } return { $m } }';
 				export default function () {
 					for (const [graph, url] of [['good', __ENV.URL], ['bad', __ENV.URL], ['broken', __ENV.URL], ['slow', __ENV.URL], ['reset', __ENV.URL], ['refused', 'http://127.0.0.1:1']]) {
-						const timeout = graph === 'slow' ? 300 : '20s';
+						const timeout = graph === 'slow' ? '3s' : '40s';
 						const og = new HTTPClient({ url, graph, timeout, tags: { via: 'client', graph_asked: graph } });
 						const tags = { via: 'k6/http', graph_asked: graph, name: 'q' };
 						const params = { timeout, tags, headers: { 'Content-Type': 'application/json' }, responseType: 'text' };

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -42,7 +41,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience bounds every wait for something that has to happen.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
@@ -59,7 +58,7 @@ type run struct {
 	*exec.Cmd
 	t      *testing.T
 	dir    string
-	output *bytes.Buffer
+	output *locked
 	ended  chan error
 }
 
@@ -71,7 +70,7 @@ func start(t *testing.T, script string, env ...string) *run {
 // startWith starts a program that stands for k6.
 func startWith(t *testing.T, program, script string, env ...string) *run {
 	t.Helper()
-	output := &bytes.Buffer{}
+	output := &locked{}
 	r := startTo(t, output, program, script, env...)
 	r.output = output
 	return r
@@ -80,7 +79,7 @@ func startWith(t *testing.T, program, script string, env ...string) *run {
 // startTo starts a program whose output goes to a writer.
 func startTo(t *testing.T, output io.Writer, program, script string, env ...string) *run {
 	t.Helper()
-	r := &run{t: t, dir: t.TempDir(), output: &bytes.Buffer{}, ended: make(chan error, 1)}
+	r := &run{t: t, dir: t.TempDir(), output: &locked{}, ended: make(chan error, 1)}
 	require.NoError(t, os.WriteFile(filepath.Join(r.dir, "script.js"), []byte(script), 0o600))
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 	t.Cleanup(cancel)
@@ -119,13 +118,23 @@ func (r *run) record() *recorder.Record {
 	return rec
 }
 
+// writeProgram writes a script that is to be started. No process that a parallel test forks meanwhile may carry the open file
+// along: a program that is open for writing can't be started.
+func writeProgram(t *testing.T, path, text string) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	err := os.WriteFile(path, []byte(text), 0o700) //nolint:gosec // has to be executable
+	syscall.ForkLock.RUnlock()
+	require.NoError(t, err)
+}
+
 // slowCLI is a fake CLI that writes its process id down and starts a child that does, too; both sleep.
 func slowCLI(t *testing.T) (bin, pids string) {
 	t.Helper()
 	dir := t.TempDir()
 	pids = filepath.Join(dir, "pids")
 	bin = filepath.Join(dir, "omnigraph")
-	require.NoError(t, os.WriteFile(bin, []byte(fmt.Sprintf("#!/bin/sh\ntrap '' INT TERM\nsh -c 'echo $$ >> %[1]s; exec sleep 300' &\necho $$ >> %[1]s\nwait\n", pids)), 0o700)) //nolint:gosec // has to be executable
+	writeProgram(t, bin, fmt.Sprintf("#!/bin/sh\ntrap '' INT TERM\nsh -c 'echo $$ >> %[1]s; exec sleep 300' &\necho $$ >> %[1]s\nwait\n", pids))
 	return bin, pids
 }
 
@@ -262,7 +271,7 @@ func leadersOf(t *testing.T, ids []int) map[int]bool {
 const recordedScript = `
 	import exec from 'k6/execution';
 	import { HTTPClient, record, report } from 'k6/x/omnigraph';
-	export const options = { scenarios: { load: { executor: 'constant-vus', vus: 2, duration: __ENV.DURATION || '100s', gracefulStop: '1s' } }, thresholds: JSON.parse(__ENV.THRESHOLDS || '{}') };
+	export const options = { scenarios: { load: __ENV.ITERATIONS ? { executor: 'shared-iterations', vus: 2, iterations: Number(__ENV.ITERATIONS) } : { executor: 'constant-vus', vus: 2, duration: '1h', gracefulStop: '1s' } }, thresholds: JSON.parse(__ENV.THRESHOLDS || '{}') };
 	const og = new HTTPClient({ url: __ENV.URL, graph: 'g' });
 	record({ name: 'e2e' });
 	export function setup() { if (__ENV.FAIL_SETUP) { throw new Error('setup went wrong'); } }
@@ -293,21 +302,21 @@ func TestARecordSurvivesEveryEndOfARun(t *testing.T) {
 		ended  string
 		none   bool // no operation was made
 	}{
-		{name: "regular", env: []string{"DURATION=1s"}},
+		{name: "regular", env: []string{"ITERATIONS=20"}},
 		{name: "SIGINT", signal: os.Interrupt, code: 105, ended: "SIGINT"},
 		{name: "SIGTERM", signal: syscall.SIGTERM, code: 105, ended: "SIGTERM"},
 		{name: "test.abort", env: []string{"ABORT=1"}, code: 108, ended: "seen enough"},
 		{name: "failing setup", env: []string{"FAIL_SETUP=1"}, code: 107, ended: "setup went wrong", none: true},
-		{name: "crossed thresholds", env: []string{"DURATION=1s", `THRESHOLDS={"omnigraph_ops":["count<1"]}`}, code: 99},
+		{name: "crossed thresholds", env: []string{"ITERATIONS=20", `THRESHOLDS={"omnigraph_ops":["count<1"]}`}, code: 99},
 		{name: "abortOnFail", env: []string{`THRESHOLDS={"omnigraph_ops":[{"threshold":"count<1","abortOnFail":true}]}`}, code: 99, ended: "threshold"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			r := start(t, recordedScript, append(c.env, "URL="+countingServer(t).URL)...)
 			if c.signal != nil {
-				eventually(t, "a first partial record", func() bool {
-					_, err := os.Stat(r.file("results/e2e/record.partial.ndjson"))
-					return err == nil
+				eventually(t, "a partial record with operations", func() bool {
+					rec, err := recorder.Read(r.file("results/e2e/record.partial.ndjson"))
+					return err == nil && len(rec.Cells) > 0
 				})
 				require.NoError(t, r.Process.Signal(c.signal))
 			}
@@ -342,7 +351,7 @@ func hasReason(rec *recorder.Record, code string) bool {
 func TestAKilledRunLeavesTheLastRecordAndAReadablePartial(t *testing.T) {
 	t.Parallel()
 	url := countingServer(t).URL
-	first := start(t, recordedScript, "DURATION=1s", "URL="+url)
+	first := start(t, recordedScript, "ITERATIONS=20", "URL="+url)
 	require.Zero(t, first.exit(), first.output.String())
 	before, err := os.ReadFile(first.file("results/e2e/record.json"))
 	require.NoError(t, err)
@@ -351,6 +360,7 @@ func TestAKilledRunLeavesTheLastRecordAndAReadablePartial(t *testing.T) {
 	second.Dir = first.dir
 	second.Env = append(os.Environ(), "URL="+url)
 	require.NoError(t, second.Start())
+	t.Cleanup(func() { _ = second.Process.Kill() })
 	partial := first.file("results/e2e/record.partial.ndjson")
 	eventually(t, "a partial record with operations", func() bool {
 		rec, err := recorder.Read(partial)
@@ -413,7 +423,7 @@ func TestWithoutOmnigraphTheRigSaysWhereItLooked(t *testing.T) {
 func TestARunWhoseRecordCantBeWrittenFailsAndSaysSo(t *testing.T) {
 	t.Parallel()
 	script := strings.Replace(recordedScript, "record({ name: 'e2e' })", "record({ name: 'e2e', dir: 'script.js/results' })", 1)
-	r := start(t, script, "DURATION=1s", "URL="+countingServer(t).URL)
+	r := start(t, script, "ITERATIONS=20", "URL="+countingServer(t).URL)
 	assert.Equal(t, 110, r.exit(), r.output.String())
 	assert.Contains(t, r.output.String(), "will leave no record")
 	assert.NotContains(t, r.output.String(), "\nrecord: ")
@@ -429,7 +439,7 @@ func TestOfTwoRunsInOneFolderTheSecondIsRefused(t *testing.T) {
 	})
 	second := exec.Command(k6, "run", "--quiet", "--no-usage-report", "script.js")
 	second.Dir = first.dir
-	second.Env = append(os.Environ(), "DURATION=1s", "URL="+url)
+	second.Env = append(os.Environ(), "ITERATIONS=20", "URL="+url)
 	out, err := second.CombinedOutput()
 	var exit *exec.ExitError
 	require.ErrorAs(t, err, &exit, "%s", out)

@@ -1,12 +1,10 @@
 package e2e
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"regexp"
 	"strconv"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -16,7 +14,7 @@ import (
 // idleScript holds 1,000 VUs that have done nothing yet; what makes their clients is put before it.
 const idleScript = `
 	import { sleep } from 'k6';
-	export const options = { scenarios: { idle: { executor: 'constant-vus', vus: 1000, duration: '90s', gracefulStop: '0s' } } };
+	export const options = { scenarios: { idle: { executor: 'constant-vus', vus: 1000, duration: '1h', gracefulStop: '0s' } } };
 	export default function () { console.log('idle'); sleep(600); }`
 
 const idleClients = `
@@ -24,24 +22,6 @@ const idleClients = `
 	const same = { graph: 'council', token: ['a', 'b'], timeout: '10s', tags: { team: 'x' }, retry: { maxAttempts: 3 } };
 	const http = new HTTPClient({ url: 'http://127.0.0.1:1', ...same });
 	const cli = new CLIClient({ server: 'http://127.0.0.1:1', bin: 'omnigraph', ...same });`
-
-// locked is a buffer that may be read while a process writes to it.
-type locked struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *locked) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *locked) count(word string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return bytes.Count(l.b.Bytes(), []byte(word))
-}
 
 var residentLine = regexp.MustCompile(`(?m)^VmRSS:\s+(\d+) kB$`)
 
