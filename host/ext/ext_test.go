@@ -12,15 +12,19 @@ type module struct{}
 
 func constructor() {}
 
-func TestRegister(t *testing.T) {
-	t.Parallel()
+// Once, however often the test runs.
+func init() {
 	Register("k6/x/one", JSExtension, &module{})
 	Register("one", SubcommandExtension, constructor)
 	Register("plain", JSExtension, module{})
+	Register("one", SecretSourceExtension, constructor)
+}
+
+func TestRegister(t *testing.T) {
+	t.Parallel()
 	assert.PanicsWithValue(t, `extension "k6/x/one" of type js is registered twice`, func() {
 		Register("k6/x/one", JSExtension, &module{})
 	})
-	Register("one", SecretSourceExtension, constructor)
 
 	one := Get(JSExtension)["k6/x/one"]
 	require.NotNil(t, one)
