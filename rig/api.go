@@ -118,8 +118,8 @@ func (r *Rig) await(ctx context.Context, s *Server, token string, limit time.Dur
 
 	for {
 		err := a.call(ctx, http.MethodGet, "/healthz", nil, &health)
-		if err == nil {
-			break
+		if err == nil && health.Version != "" {
+			break // else it is somebody else's answer, who has the port
 		}
 
 		select {

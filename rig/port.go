@@ -9,31 +9,45 @@ import (
 	"syscall"
 )
 
+// heldPort is a port for a server to be booted, kept from others until it is released.
+type heldPort struct {
+	number  int
+	release func()
+}
+
+// heldTries is the number of tries with a port that is held: a server that does not share one has to get it alone.
+const heldTries = 3
+
 // choosePort gives the port that was asked for if it is free. Else, on the first try, the last server's if it is
-// free, so that a restarted rig keeps its address; else any free one.
-func (r *Rig) choosePort(ctx context.Context, asked, try int) (int, error) {
+// free, so that a restarted rig keeps its address; else any free one, held until the server has it.
+func (r *Rig) choosePort(ctx context.Context, asked, try int) (heldPort, error) {
 	if asked != 0 {
 		if _, err := listenable(ctx, asked); err != nil {
 			if errors.Is(err, syscall.EADDRINUSE) {
-				return 0, fmt.Errorf("%w: somebody listens on 127.0.0.1:%d; choose another with --port or leave it out",
+				return heldPort{}, fmt.Errorf("%w: somebody listens on 127.0.0.1:%d; choose another with --port or leave it out",
 					ErrPortTaken, asked)
 			}
 
-			return 0, fmt.Errorf("port %d: %w", asked, err)
+			return heldPort{}, fmt.Errorf("port %d: %w", asked, err)
 		}
 
-		return asked, nil
+		return heldPort{number: asked, release: func() {}}, nil
 	}
 
 	if r.marker.Port != 0 && try == 1 {
-		if port, err := listenable(ctx, r.marker.Port); err == nil {
+		if port, err := holdPort(ctx, r.marker.Port); err == nil {
 			return port, nil
 		}
 	}
 
-	port, err := listenable(ctx, 0)
+	port, err := holdPort(ctx, 0)
 	if err != nil {
-		return 0, fmt.Errorf("find a free port: %w", err)
+		return heldPort{}, fmt.Errorf("find a free port: %w", err)
+	}
+
+	if try > heldTries {
+		port.release()
+		port.release = func() {}
 	}
 
 	return port, nil

@@ -230,9 +230,11 @@ func (r *Rig) boot(ctx context.Context, b Binaries, o UpOptions) (*Server, error
 			return nil, err
 		}
 
-		s, err := r.bootOn(ctx, b, o, port, token[ActorWriter])
+		s, err := r.bootOn(ctx, b, o, port.number, token[ActorWriter])
+		port.release()
+
 		if err == nil {
-			r.marker.Port = port
+			r.marker.Port = port.number
 
 			if err := r.save(); err != nil {
 				return nil, errors.Join(err, s.Stop())
