@@ -200,9 +200,9 @@ func failed(cells []recorder.CellRecord) (n uint64) {
 const admissionCap = "10"
 
 // newRig boots a rig of its own for each scenario: what one leaves in the store is no business of the next.
-func newRig(t *testing.T) *rigtest.Rig {
+func newRig(t *testing.T, serverEnv ...string) *rigtest.Rig {
 	t.Helper()
-	return rigtest.Start(t, rigtest.Rows(60), rigtest.ServerEnv("OMNIGRAPH_PER_ACTOR_INFLIGHT_MAX="+admissionCap))
+	return rigtest.Start(t, rigtest.Rows(60), rigtest.ServerEnv(append(serverEnv, "OMNIGRAPH_PER_ACTOR_INFLIGHT_MAX="+admissionCap)...))
 }
 
 func TestScenariosOnARig(t *testing.T) {
@@ -265,7 +265,7 @@ func TestScenariosOnARig(t *testing.T) {
 		assert.LessOrEqual(t, strings.Count(string(out), "level=warning"), 6, "at most one for each of the 5 VUs, and none for each failure")
 	})
 	t.Run("integrity finds what the server breaks and does not fail over it", func(t *testing.T) {
-		r := newRig(t)
+		r := newRig(t, "OMNIGRAPH_EMULATOR_PROFILE=spike") // where an emulator stands in, writes that take time can meet
 		got := runScript(t, r, "integrity", "INTEGRITY_ROUNDS=2", "INTEGRITY_WRITERS=8", "OMNIGRAPH_URI="+assembling(t, r, `integrity-\w+-unique-\d+`, 8))
 		for _, promise := range []string{"once", "unique", "updates", "whole", "own_writes", "never_back"} {
 			kept := got.extra(t, "integrity:"+promise)
