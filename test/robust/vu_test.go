@@ -44,7 +44,7 @@ func newVUOf(t testing.TB, module modules.Module, id uint64) *vu {
 	v := &vu{Runtime: modulestest.NewRuntime(t), t: t, samples: make(chan metrics.SampleContainer, 100_000)}
 	require.NoError(t, v.SetupModuleSystem(map[string]any{omnigraph.ImportPath: module}, nil, nil))
 	v.js(`const { connect, HTTPClient, CLIClient } = require("k6/x/omnigraph");`)
-	dialer := netext.NewDialer(net.Dialer{Timeout: 10 * time.Second}, netext.NewResolver(net.LookupIP, 0, types.DNSfirst, types.DNSpreferIPv4))
+	dialer := netext.NewDialer(net.Dialer{Timeout: time.Minute}, netext.NewResolver(net.LookupIP, 0, types.DNSfirst, types.DNSpreferIPv4))
 	v.transport = &http.Transport{DialContext: dialer.DialContext, DisableCompression: true, MaxIdleConnsPerHost: 6}
 	t.Cleanup(v.transport.CloseIdleConnections)
 	logger, _ := test.NewNullLogger()
