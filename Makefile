@@ -42,16 +42,16 @@ test: test-root test-host ## All tests that need Go alone (the real omnigraph to
 
 .PHONY: test-root
 test-root: build
-	@$(GO) run ./internal/tool/testcount -counts "$(COUNTS)" -- $(GO) test -json $(RACE) -timeout 10m \
+	@$(GO) run ./internal/tool/testcount -counts "$(COUNTS)" -- $(GO) test -json $(RACE) -timeout 20m \
 		$$($(GO) list ./... | grep -v '/analysis$$')
 	@# Pure functions without a goroutine of their own, and simulations that the race detector would make ten times as long.
-	@$(GO) run ./internal/tool/testcount -counts "$(COUNTS)" -- $(GO) test -json -timeout 10m ./analysis
+	@$(GO) run ./internal/tool/testcount -counts "$(COUNTS)" -- $(GO) test -json -timeout 20m ./analysis
 
 .PHONY: test-host
 test-host:
-	@cd host && $(GO) run ../internal/tool/testcount -counts "$(abspath $(COUNTS))" -- $(GO) test -json $(RACE) -timeout 10m -skip TestMakeRequestAllocatesLittle ./...
+	@cd host && $(GO) run ../internal/tool/testcount -counts "$(abspath $(COUNTS))" -- $(GO) test -json $(RACE) -timeout 20m -skip TestMakeRequestAllocatesLittle ./...
 	@# The race detector makes pools forget: what counts allocations runs without it.
-	@cd host && $(GO) run ../internal/tool/testcount -counts "$(abspath $(COUNTS))" -- $(GO) test -json -timeout 10m -run TestMakeRequestAllocatesLittle ./lib/netext/httpext
+	@cd host && $(GO) run ../internal/tool/testcount -counts "$(abspath $(COUNTS))" -- $(GO) test -json -timeout 20m -run TestMakeRequestAllocatesLittle ./lib/netext/httpext
 
 .PHONY: test-full
 test-full: test test-scripts test-types test-dashboards test-deploy test-browser ## The same, and what needs other programs, which it installs itself
