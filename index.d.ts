@@ -84,7 +84,8 @@ declare module 'k6/x/omnigraph' {
     budget?: number;
     /** Repeats these kinds only. By default all whose errors are retryable. */
     kinds?: ErrorKind[];
-    /** Also repeats writes whose outcome is unknown, which may then be done twice. Default false. */
+    /** Also repeats writes whose outcome is unknown, which may then be done twice; if the last attempt is refused, the
+     * outcome stays unknown. Default false. */
     indeterminate?: boolean;
   }
 
@@ -237,7 +238,7 @@ declare module 'k6/x/omnigraph' {
     message: string;
     /** The same operation may succeed if it is sent again unchanged. */
     retryable: boolean;
-    /** This was a write, and whether it was done is unknown. */
+    /** This was a write, and whether it was done is unknown. With several attempts: after any of them. */
     indeterminate: boolean;
     /** What the server asked to wait, in milliseconds. */
     retryAfter: number | null;

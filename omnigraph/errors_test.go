@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -291,6 +292,49 @@ func TestRetriesRepeatWhatMayBeRepeated(t *testing.T) {
 			if c.attempts > 1 {
 				assert.EqualValues(t, c.attempts-1, of(samples, "omnigraph_retries")[0].Value)
 			}
+		})
+	}
+}
+
+// A write that may have been done stays so, however surely the last attempt was refused: that may be what the first one did.
+func TestAnAttemptOfUnknownOutcomeDecidesAboutTheWholeWrite(t *testing.T) {
+	t.Parallel()
+	key := `409 {"error":"node type 'Project' already has id 'a'","code":"conflict","key_conflict":{"entity_kind":"node"}}`
+	for _, c := range []struct {
+		name, code string
+		answers    []string
+		kind       string
+		unknown    bool
+	}{
+		{"refused after an unknown outcome", writeCode, []string{"502 x", key}, "conflict_key", true},
+		{"refused after two", writeCode, []string{"502 x", "504 ", key}, "conflict_key", true},
+		{"refused after a refusal", writeCode, []string{"429 {}", key}, "conflict_key", false},
+		{"a batch that is not halved then", `og.mutateMany("query add($slug: String) { insert Project { slug: $slug, name: \"a\" } }", [{slug: "a"}, {slug: "b"}])`, []string{"502 x", "413 Failed to buffer the request body: length limit exceeded"}, "resource_limit", true},
+		{"a read", readCode, []string{"502 x", `400 {"error":"no","code":"bad_request"}`}, "bad_request", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var asked atomic.Int32
+			server := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ string) {
+				status, body, _ := strings.Cut(c.answers[min(int(asked.Add(1)), len(c.answers))-1], " ")
+				code, err := strconv.Atoi(status)
+				assert.NoError(t, err)
+				w.WriteHeader(code)
+				_, _ = io.WriteString(w, body)
+			})
+			r := newRuntime(t)
+			r.js(fmt.Sprintf(`const og = connect(%q, {graph: "council", retry: {baseDelay: 0, indeterminate: true}})`, server.URL))
+			r.enter()
+			problem, _ := r.export(r.js(c.code))["error"].(map[string]any)
+			require.NotNil(t, problem)
+			assert.Equal(t, c.kind, problem["kind"])
+			assert.Equal(t, c.unknown, problem["indeterminate"])
+			if c.unknown {
+				assert.Contains(t, problem["message"], "an earlier attempt, of unknown outcome, failed with unavailable")
+			} else {
+				assert.NotContains(t, problem["message"], "earlier attempt")
+			}
+			assert.EqualValues(t, len(c.answers), asked.Load())
 		})
 	}
 }

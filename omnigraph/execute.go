@@ -21,7 +21,8 @@ func (inv *invocation) execute() {
 	} else if carrier, problem := inv.c.open(); problem != nil {
 		inv.out = &wire.Outcome{ExitCode: -1, Err: problem}
 	} else {
-		inv.run(carrier)
+		unknown := inv.run(carrier)
+		inv.out.Err = inv.out.Err.After(unknown)
 	}
 	if inv.c.transport == wire.TransportCLI && inv.out.Err != nil && inv.out.ExitCode < 0 {
 		inv.out.Err.ExitCode = -1 // no process exited by itself
@@ -30,8 +31,9 @@ func (inv *invocation) execute() {
 	inv.finishSamples()
 }
 
-// run makes attempts until one succeeds or the policy gives up.
-func (inv *invocation) run(carrier transport) {
+// run makes attempts until one succeeds or the policy gives up. It gives the kind of the first one whose outcome is unknown,
+// if there was any.
+func (inv *invocation) run(carrier transport) (unknown wire.ErrorKind) {
 	p := inv.retry
 	if p.budget > 0 {
 		inv.c.mi.root.depositBudgets(p.budget)
@@ -44,16 +46,19 @@ func (inv *invocation) run(carrier transport) {
 			inv.out.Err = wire.ClassifyFailure(wire.Failure{Kind: wire.KindCanceled, Message: "the callback threw", Sent: true}, inv.op.MayWrite())
 		}
 		inv.addAttempt()
+		if e := inv.out.Err; e != nil && e.Indeterminate && unknown == "" {
+			unknown = e.Kind
+		}
 		// Rows that the callback has got can't be taken back, and another attempt would bring them again.
 		if inv.out.Err == nil || inv.ctx.Err() != nil || inv.handedOn {
-			return
+			return unknown
 		}
 		delay, again := p.next(inv.attempts, time.Since(inv.begin), inv.out.Err, inv.c.random)
 		if !again || p.budget > 0 && !inv.c.mi.root.budget(inv.out.Err.Kind).withdraw() {
-			return
+			return unknown
 		}
 		if !wait(inv.ctx, delay) {
-			return
+			return unknown
 		}
 	}
 }

@@ -31,6 +31,18 @@ func NewError(kind ErrorKind, format string, args ...any) *Error {
 	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...), Retryable: kind.Retryable()}
 }
 
+// After is the error of an operation whose last attempt failed so, after an earlier one failed with the kind given and an
+// unknown outcome: that one may have done the write, however surely the last one did not. An empty kind changes nothing.
+func (e *Error) After(unknown ErrorKind) *Error {
+	if e == nil || e.Indeterminate || unknown == "" {
+		return e
+	}
+	whole := *e
+	whole.Indeterminate = true
+	whole.Message += fmt.Sprintf(" (an earlier attempt, of unknown outcome, failed with %s)", unknown)
+	return &whole
+}
+
 // Error implements error.
 func (e *Error) Error() string {
 	switch {
