@@ -55,8 +55,9 @@ func ClassifyExit(x Exit, write bool, secrets ...string) *Error {
 		e.Message = "the CLI ended with exit code " + strconv.Itoa(x.Code) + " and said nothing"
 	}
 	_ = e.settle(write)
-	if report.neverSent() || e.Kind == KindCLIExit && x.Code == exitUsage {
-		// No connection was made, or the arguments were refused: nothing reached the server.
+	if report.neverSent() || report.sentInPart() || e.Kind == KindCLIExit && x.Code == exitUsage {
+		// No connection was made, or it broke before all was sent, or the arguments were refused: nothing that the server
+		// could carry out has reached it.
 		e.Indeterminate = false
 	}
 	return e
@@ -246,4 +247,10 @@ func (r Report) transportKind() (ErrorKind, bool) {
 // neverSent reports that the CLI could not even connect.
 func (r Report) neverSent() bool {
 	return r.isTransport() && (r.hasCause("client error (Connect)") || r.hasCause("tcp connect error") || r.hasCause("dns error"))
+}
+
+// sentInPart reports that the connection broke while the CLI was still sending, as under a server that answers a request
+// which is too large without reading it to its end.
+func (r Report) sentInPart() bool {
+	return r.isTransport() && r.hasCause("error writing a body to connection")
 }

@@ -207,6 +207,46 @@ func TestClassifyExitWithDocuments(t *testing.T) {
 	}
 }
 
+// The server says these with 400, which the CLI does not pass on.
+func TestARefusalOfTheServerIsKnownByHowItBegins(t *testing.T) {
+	t.Parallel()
+	for _, message := range []string{
+		"@unique violation on Project.slug: value 'u' held by 'u' and 'u'",
+		"@card violation on edge One: source 'a' has 2 edges (max 1)",
+		"cannot update @key property 'slug' — delete and re-insert instead",
+		"cannot convert Utf8(x) to Int32",
+		"node Project missing @key property 'slug'",
+		"node Project has explicit id 'a' that does not match @key property 'slug' value 'b'",
+		"branch_merge requires distinct source and target branches",
+		"unknown table 'node:Nope'",
+		"alias 'x' not found for ordering",
+		"column 'p.slug' not found in wide batch",
+		"invalid Date literal 'x'",
+		"list property 'tags' expects a JSON array, got string",
+		"list value 9999999999 exceeds Int32 range",
+		"unsupported projection expression: Aggregate of an aggregate",
+		"match has a clause whose variables nothing binds",
+		"params must be a JSON object",
+		"query file contains multiple queries; pass --name",
+	} {
+		e := ClassifyExit(Exit{Code: 1, Stderr: "Error: \n   0: " + message + "\n"}, true)
+		require.Equal(t, KindBadRequest, e.Kind, message)
+		require.False(t, e.Indeterminate, message)
+	}
+}
+
+func TestARequestThatTheCLICouldNotSendWholeWasNotDone(t *testing.T) {
+	t.Parallel()
+	for cause, unknown := range map[string]bool{
+		"error writing a body to connection":         false,
+		"connection closed before message completed": true,
+	} {
+		e := ClassifyExit(Exit{Code: 1, Stderr: "Error: \n   0: error sending request for url (http://h/)\n   1: client error (SendRequest)\n   2: " + cause + "\n   3: Broken pipe (os error 32)\n"}, true)
+		require.Equal(t, KindConnect, e.Kind)
+		require.Equal(t, unknown, e.Indeterminate, cause)
+	}
+}
+
 func TestClassifyExitOfASignal(t *testing.T) {
 	t.Parallel()
 	e := ClassifyExit(Exit{Code: -1, Signal: "SIGSEGV", Stderr: "Error: \n   0: invalid bearer token s3cret-s3cret\n"}, true, "s3cret-s3cret")
