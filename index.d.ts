@@ -499,7 +499,12 @@ declare module 'k6/x/omnigraph' {
     event(kind: string, text: string, took?: number): void;
     /** Keeps a value for the script's own section of the report. */
     extra(section: string, value: any): void;
-    /** Sets the relative A/A noise floor that an A/A run found, such as 0.02. */
+    /**
+     * Why this run will leave no record, because its folder takes no file or is another run's, or null. Known once the test
+     * has begun: setup() can ask, and end the run before it sends anything. In the init context it is null.
+     */
+    problem(): string | null;
+    /** Sets the relative A/A noise floor that an A/A run found, a share from 0 to 1 such as 0.02. */
     noiseFloor(share: number): void;
   }
 

@@ -119,6 +119,12 @@ func (mi *instance) record(call sobek.FunctionCall) sobek.Value {
 		rec.SetExtra(call.Argument(0).String(), value)
 		return sobek.Undefined()
 	})
+	set("problem", func(sobek.FunctionCall) sobek.Value {
+		if problem := mi.root.recording.problem(); problem != nil {
+			return rt.ToValue(problem.Error())
+		}
+		return sobek.Null()
+	})
 	set("noiseFloor", func(call sobek.FunctionCall) sobek.Value {
 		share := call.Argument(0).ToFloat()
 		if math.IsNaN(share) || share < 0 || share > 10 {

@@ -42,6 +42,8 @@ type recording struct {
 	begun    bool
 	signals  chan os.Signal
 	signaled bool
+	// over says that the test has ended: iterations and teardown are done, and a signal ends nothing early any more.
+	over bool
 	// unwritable is why the record will not be written, or nil.
 	unwritable error
 	// doubtful is why the record will probably not be written, found when the test was over, or nil.
@@ -167,16 +169,31 @@ func (r *recording) start() {
 	signal.Notify(ch, syscall.SIGINT, syscall.SIGTERM)
 	go func() {
 		if s, ok := <-ch; ok {
-			name := "SIGTERM"
-			if s == syscall.SIGINT {
-				name = "SIGINT"
-			}
-			r.mu.Lock()
-			r.signaled = true
-			r.mu.Unlock()
-			r.recorder.SetEndedBy(name)
+			r.interrupted(s)
 		}
 	}()
+}
+
+// interrupted notes the signal that ends the test. One that comes while the summary is made ends nothing early.
+func (r *recording) interrupted(s os.Signal) {
+	name := "SIGTERM"
+	if s == syscall.SIGINT {
+		name = "SIGINT"
+	}
+	r.mu.Lock()
+	late := r.over
+	r.signaled = r.signaled || !late
+	r.mu.Unlock()
+	if !late {
+		r.recorder.SetEndedBy(name)
+	}
+}
+
+// problem tells why this run will leave no record, or nil: known from the start of the test on, before setup().
+func (r *recording) problem() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.unwritable
 }
 
 // prepareFolder finds out before the load whether the record can be written after it, and takes the folder for this run

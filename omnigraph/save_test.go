@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/sirupsen/logrus"
@@ -151,6 +152,57 @@ func TestARunThatMeasuredNothingLeavesAnEarlierRecordAlone(t *testing.T) {
 	left, err := filepath.Glob(filepath.Join(dir, ".*"))
 	require.NoError(t, err)
 	assert.Empty(t, left)
+}
+
+func TestAScriptCanAskWhyItsRunWillLeaveNoRecord(t *testing.T) {
+	server := newStub(t, answer(200, threeRows))
+	dir := t.TempDir()
+	first := beginRun(t, dir, server.URL)
+	assert.Equal(t, "null", first.js(`String(rec.problem())`).String())
+	second := beginRun(t, dir, server.URL)
+	problem := second.js(`rec.problem()`).String()
+	assert.Contains(t, problem, "this run will leave no record")
+	assert.Contains(t, problem, fmt.Sprintf("process %d since", os.Getpid()))
+	second.end(t, nil)
+	first.js(readCode)
+	first.end(t, nil)
+	assert.Equal(t, first.recording.recorder.ID(), read(t, dir, recordFile).Invocation.ID)
+
+	taken := filepath.Join(dir, "file")
+	require.NoError(t, os.WriteFile(taken, nil, 0o600))
+	third := beginRun(t, filepath.Join(taken, "results"), server.URL)
+	assert.Contains(t, third.js(`rec.problem()`).String(), "can't be written to")
+	third.end(t, nil)
+}
+
+func TestInTheInitContextNoProblemIsKnown(t *testing.T) {
+	t.Parallel()
+	r := newRuntime(t)
+	assert.Equal(t, "null", r.js(`String(record({name: "test", dir: "/dev/null/x"}).problem())`).String())
+}
+
+func TestASignalAfterTheTestEndsNothingEarly(t *testing.T) {
+	server := newStub(t, answer(200, threeRows))
+	for _, c := range []struct {
+		name string
+		late bool
+		want string
+	}{{"while it runs", false, "SIGTERM"}, {"while the summary is made", true, ""}} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			run := beginRun(t, dir, server.URL)
+			run.js(readCode)
+			if !c.late {
+				run.recording.interrupted(syscall.SIGTERM)
+			}
+			run.recording.rehearse() // k6's TestEnd
+			if c.late {
+				run.recording.interrupted(syscall.SIGTERM)
+			}
+			run.recording.end(nil)
+			assert.Equal(t, c.want, read(t, dir, recordFile).Invocation.EndedBy)
+		})
+	}
 }
 
 func TestARunThatMeasuredNothingIsRecordedWhereNothingIsLost(t *testing.T) {

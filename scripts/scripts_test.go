@@ -89,6 +89,32 @@ func TestEveryScriptBeginsWithAQuestion(t *testing.T) {
 	}
 }
 
+func TestNoScriptSendsAnythingWhereItsRecordWouldBeLost(t *testing.T) {
+	var asked atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		w.WriteHeader(http.StatusInternalServerError)
+	}))
+	t.Cleanup(server.Close)
+	taken := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(taken, nil, 0o600))
+	t.Run("scripts", func(t *testing.T) {
+		for _, name := range scenarios(t) {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				cmd := bounded(t, "run", "--quiet", "--no-usage-report", name+".js")
+				cmd.Env = []string{"PRESET=short", "ALLOW_WRITES=1", "OMNIGRAPH_URI=" + server.URL, "OMNIGRAPH_BIN=/does/not/exist", "RESULTS_DIR=" + filepath.Join(taken, "results")}
+				out, err := cmd.CombinedOutput()
+				var exit *exec.ExitError
+				require.ErrorAs(t, err, &exit, "%s", out)
+				assert.Equal(t, 108, exit.ExitCode(), "%s", out)
+				assert.Contains(t, string(out), "test aborted: nothing is sent: this run will leave no record")
+			})
+		}
+	})
+	assert.Zero(t, asked.Load(), "requests that reached the server")
+}
+
 func TestEveryScriptIsInspectedAndArchivedWithAnEmptyEnvironment(t *testing.T) {
 	for _, name := range scenarios(t) {
 		t.Run(name, func(t *testing.T) {

@@ -14,7 +14,7 @@
 import exec from 'k6/execution';
 import { CLIClient, HTTPClient, compare, record, report, sequence } from 'k6/x/omnigraph';
 import { choice, number, numbers, runID, target } from './lib/target.js';
-import { described, pick, stepScenarios, tell, undivided } from './lib/scenario.js';
+import { described, pick, recordable, stepScenarios, tell, undivided } from './lib/scenario.js';
 import { forgetRun, fullScan, insertRow, keysOf, pointRead, row } from './lib/council.js';
 
 const presets = {
@@ -110,6 +110,7 @@ const warmup = 2;
 
 export function setup() {
   undivided();
+  recordable(rec);
   const health = http.health();
   if (!health.ok) {
     exec.test.abort(`the server can't be used: ${health.error.message}`);

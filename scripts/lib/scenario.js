@@ -75,12 +75,22 @@ export function share() {
   return segment && String(segment) !== '0:1' ? String(segment) : undefined;
 }
 
+// recordable ends a run that could leave no record, before it puts any load on the server: in a folder of another run it
+// would be that one's server that it disturbs, for nothing.
+export function recordable(rec) {
+  const problem = rec.problem();
+  if (problem) {
+    exec.test.abort(`nothing is sent: ${problem}`);
+  }
+}
+
 // begin checks that the run can be made and gives what teardown needs: the run's id and where the history stands.
 // A scenario that may be split over processes says so.
 export function begin(where, http, rec, { writes = false, optimizes = false, divisible = false } = {}) {
   if (!divisible) {
     undivided();
   }
+  recordable(rec);
   const health = http.health();
   if (!health.ok) {
     exec.test.abort(`the server can't be used: ${health.error.message}`);

@@ -429,6 +429,35 @@ func TestARunWhoseRecordCantBeWrittenFailsAndSaysSo(t *testing.T) {
 	assert.NotContains(t, r.output.String(), "\nrecord: ")
 }
 
+func TestASignalWhileTheSummaryIsMadeEndsNothingEarly(t *testing.T) {
+	t.Parallel()
+	summing, release := make(chan struct{}), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/summing" {
+			close(summing)
+			select {
+			case <-release:
+			case <-r.Context().Done():
+			}
+			return
+		}
+		fmt.Fprint(w, `{"query_name":"q","target":{},"row_count":1,"columns":["m"],"rows":[{"m":"a"}]}`)
+	}))
+	t.Cleanup(server.Close)
+	script := strings.Replace(recordedScript, "{ return report(data); }", "{ http.get(`${__ENV.URL}/summing`); return report(data); }", 1)
+	r := start(t, "import http from 'k6/http';"+script, "ITERATIONS=20", "URL="+server.URL)
+	select {
+	case <-summing:
+	case <-time.After(patience):
+		t.Fatal("no summary was made: " + r.output.String())
+	}
+	require.NoError(t, r.Process.Signal(os.Interrupt))
+	close(release)
+	require.Zero(t, r.exit(), r.output.String())
+	assert.Empty(t, r.record().Invocation.EndedBy)
+	assert.NotContains(t, r.output.String(), "SIGINT")
+}
+
 func TestOfTwoRunsInOneFolderTheSecondIsRefused(t *testing.T) {
 	t.Parallel()
 	url := countingServer(t).URL
