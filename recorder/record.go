@@ -158,7 +158,8 @@ type Scenario struct {
 	Executor string `json:"executor,omitempty"`
 	// Model is "open" for arrival-rate executors, "closed" for the others, "unknown" without an executor.
 	Model string `json:"model"`
-	// Started and Dropped count iterations. Dropped iterations are known from the summary's data alone.
+	// Started and Dropped count iterations. Both are known from the summary's data alone, and only where a threshold
+	// asks for the scenario's own count: iterations{scenario:NAME}, dropped_iterations{scenario:NAME}.
 	Started     *int64   `json:"started"`
 	Dropped     *int64   `json:"dropped"`
 	OnTimeShare *float64 `json:"on_time_share"`

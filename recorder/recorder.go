@@ -410,6 +410,10 @@ func model(executor string) string {
 }
 
 func onTimeShare(started, dropped *int64) *float64 {
+	if started == nil && dropped != nil && *dropped == 0 {
+		kept := 1.0 // of however many
+		return &kept
+	}
 	if started == nil || dropped == nil || *started+*dropped <= 0 {
 		return nil
 	}

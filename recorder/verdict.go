@@ -45,7 +45,7 @@ func Codes() []Code {
 		{"fd_limit", ClassInvalid, "the generator met its limit of open file descriptors"},
 		{"gc_pressure", ClassInvalid, "collecting garbage took more than the limit of the generator's CPU time"},
 		{"off_schedule", ClassInvalid, "an open-model scenario started too few of its iterations on time"},
-		{"schedule_unknown", ClassDirectional, "an open-model scenario's dropped iterations are not known"},
+		{"schedule_unknown", ClassDirectional, "it is not known how many iterations of an open-model scenario started, or were dropped"},
 		{"ended_early", ClassDirectional, "the run was ended before its time"},
 		{"errors_above_limit", ClassDirectional, "too many operations of a cell failed: its percentiles are of the survivors"},
 		{"rows_changed", ClassDirectional, "the store's rows changed although the run wrote nothing"},
@@ -300,8 +300,7 @@ func (j *judge) schedule() {
 			continue
 		}
 		if s.OnTimeShare == nil {
-			j.add("schedule_unknown", "%s: dropped iterations are not known; declare the threshold "+
-				"dropped_iterations{scenario:%s}: ['count>=0'] and pass the summary's data to report()", s.Name, s.Name)
+			j.unknownSchedule(s)
 			continue
 		}
 		if *s.OnTimeShare < j.rec.Limits.OnTimeShare && !s.Probe {
@@ -309,6 +308,69 @@ func (j *judge) schedule() {
 				s.Name, *s.OnTimeShare*100, j.rec.Limits.OnTimeShare*100)
 		}
 	}
+}
+
+// unknownSchedule judges a scenario of which a count is missing by the other, and names what would give the missing one.
+func (j *judge) unknownSchedule(s Scenario) {
+	advice := missingCounts(s)
+	switch {
+	case s.Dropped == nil && s.Started == nil:
+		j.add("schedule_unknown", "%s: its started and its dropped iterations are not known; %s", s.Name, advice)
+		return
+	case s.Dropped == nil:
+		j.add("schedule_unknown", "%s: its dropped iterations are not known; %s", s.Name, advice)
+		return
+	case *s.Dropped <= 0:
+		j.add("schedule_unknown", "%s: none of its iterations started or was dropped", s.Name)
+		return
+	}
+	most := j.rec.OnTimeAtMost(s)
+	if most != nil && *most < j.rec.Limits.OnTimeShare && !s.Probe {
+		j.add("off_schedule", "%s dropped %d iterations and made %d operations: at most %.1f %% of its iterations started on time, if each makes one (limit %.0f %%); "+
+			"lower the rate or allow more VUs; for the share itself %s",
+			s.Name, *s.Dropped, j.rec.operations(s.Name), *most*100, j.rec.Limits.OnTimeShare*100, advice)
+		return
+	}
+	j.add("schedule_unknown", "%s: %d iterations were dropped, of how many is not known; %s", s.Name, *s.Dropped, advice)
+}
+
+// missingCounts says how a run gets the counts of iterations that a scenario lacks: k6 gives a scenario's own count only
+// where a threshold asks for it.
+func missingCounts(s Scenario) string {
+	var thresholds []string
+	if s.Dropped == nil {
+		thresholds = append(thresholds, fmt.Sprintf("'dropped_iterations{scenario:%s}': ['count>=0']", s.Name))
+	}
+	if s.Started == nil {
+		thresholds = append(thresholds, fmt.Sprintf("'iterations{scenario:%s}': ['count>=0']", s.Name))
+	}
+	if len(thresholds) == 1 {
+		return "declare the threshold " + thresholds[0] + " and pass the summary's data to report()"
+	}
+	return "declare the thresholds " + strings.Join(thresholds, " and ") + " and pass the summary's data to report()"
+}
+
+// OnTimeAtMost is the largest share of a scenario's iterations that can have started on time, as far as its dropped
+// iterations and its operations tell: an iteration that started makes at least one operation, so that there were no more
+// of those than operations. It is nil where the share itself is known, and where nothing was dropped or known to be.
+func (rec *Record) OnTimeAtMost(s Scenario) *float64 {
+	if s.OnTimeShare != nil || s.Started != nil || s.Dropped == nil || *s.Dropped <= 0 {
+		return nil
+	}
+	made := float64(rec.operations(s.Name))
+	most := made / (made + float64(*s.Dropped))
+	return &most
+}
+
+// operations counts what a scenario's iterations made, warm-up and maintenance included.
+func (rec *Record) operations(scenario string) uint64 {
+	var n uint64
+	for i := range rec.Cells {
+		if c := &rec.Cells[i]; c.Scenario == scenario {
+			n += c.N + c.Failed + c.Canceled
+		}
+	}
+	return n
 }
 
 func (j *judge) cells() {

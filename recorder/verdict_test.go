@@ -191,3 +191,56 @@ func TestAnOpenScenarioKnowsItsOnTimeShare(t *testing.T) {
 	assert.Nil(t, c.P95DropAware, "infinitely slow")
 	assert.Equal(t, Invalid, got.Verdict)
 }
+
+func TestWhatIsKnownOfAnOpenScheduleCounts(t *testing.T) {
+	const droppedTH, startedTH = "'dropped_iterations{scenario:s}': ['count>=0']", "'iterations{scenario:s}': ['count>=0']"
+	tests := map[string]struct {
+		started, dropped *int64
+		probe            bool
+		code             string
+		says, not        []string
+	}{
+		"neither": {nil, nil, false, "schedule_unknown", []string{"its started and its dropped", droppedTH + " and " + startedTH}, nil},
+		"started": {ptr(int64(75)), nil, false, "schedule_unknown", []string{"its dropped iterations are not known", droppedTH}, []string{startedTH}},
+		"nothing due": {
+			ptr(int64(0)), ptr(int64(0)), false, "schedule_unknown", []string{"none of its iterations started or was dropped"}, []string{"declare"},
+		},
+		"few dropped": {
+			nil, ptr(int64(2)), false, "schedule_unknown", []string{"2 iterations were dropped, of how many is not known", startedTH}, []string{droppedTH},
+		},
+		"most dropped": {
+			nil, ptr(int64(300)), false, "off_schedule",
+			[]string{"dropped 300 iterations and made 100 operations: at most 25.0 %", startedTH}, []string{droppedTH},
+		},
+		"most dropped on purpose": {nil, ptr(int64(300)), true, "schedule_unknown", []string{"300 iterations were dropped"}, []string{droppedTH}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			rec := sound()
+			rec.Scenarios[0] = Scenario{Name: "s", Model: "open", Started: tt.started, Dropped: tt.dropped, Probe: tt.probe}
+			// Operations of other scenarios say nothing about this one.
+			rec.Cells = append(rec.Cells, CellRecord{Scenario: "other", Op: "query", N: 1e6, Errors: map[string]uint64{}})
+			verdict, reasons := Judge(rec)
+			require.Len(t, reasons, 1)
+			assert.Equal(t, tt.code, reasons[0].Code)
+			assert.Equal(t, map[string]Verdict{"off_schedule": Invalid, "schedule_unknown": Directional}[tt.code], verdict)
+			for _, words := range tt.says {
+				assert.Contains(t, reasons[0].Text, words)
+			}
+			for _, words := range tt.not {
+				assert.NotContains(t, reasons[0].Text, words)
+			}
+		})
+	}
+}
+
+func TestWhereNothingWasDroppedTheScheduleWasKept(t *testing.T) {
+	rec := New(Config{})
+	rec.SetScenario(Scenario{Name: "open", Executor: "constant-arrival-rate", Dropped: ptr(int64(0))})
+	rec.Cell(CellKey{Scenario: "open", Transport: "http"}).Record(time.Millisecond, OK)
+	got, err := rec.Finish()
+	require.NoError(t, err)
+	require.NotNil(t, got.Scenarios[0].OnTimeShare)
+	assert.InDelta(t, 1, *got.Scenarios[0].OnTimeShare, 0)
+	assert.NotContains(t, codesOf(got.Reasons), "schedule_unknown")
+}

@@ -354,6 +354,8 @@ func scheduleSection(rec *recorder.Record) []Section {
 		onTime := none
 		if sc.OnTimeShare != nil {
 			onTime = percent(*sc.OnTimeShare)
+		} else if most := rec.OnTimeAtMost(sc); most != nil {
+			onTime = "at most " + percent(*most)
 		}
 		closed = closed || sc.Model == "closed" && loaded
 		t.Rows = append(t.Rows, []string{sc.Name, sc.Model, knownCount(sc.Started), knownCount(sc.Dropped), onTime})
@@ -416,7 +418,7 @@ func scheduleWords(scenarios []recorder.Scenario) string {
 		text += fmt.Sprintf("; the least on time is %s with %s", where, percent(least))
 	}
 	if unknown > 0 {
-		text += fmt.Sprintf("; of %s the dropped iterations are not known", counted(unknown, "scenario"))
+		text += fmt.Sprintf("; of %s it is not known how many started or were dropped", counted(unknown, "scenario"))
 	}
 	return text + "."
 }

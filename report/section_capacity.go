@@ -156,7 +156,7 @@ func capacityAnswer(rec *recorder.Record, groups []*group) answer {
 		fmt.Sprintf("The steps lie around %s operations/s, which a closed loop reached before the run.", ms(about.Estimate)),
 	}}
 	if unknown := unknownRepeats(steps); unknown > 0 {
-		sec.Notes = append(sec.Notes, fmt.Sprintf("Of %s the dropped iterations are not known, as after a run that was killed: whether they kept the objective can't be said.",
+		sec.Notes = append(sec.Notes, fmt.Sprintf("Of %s it is not known how many iterations started or were dropped, as after a run that was killed: whether they kept the objective can't be said.",
 			counted(unknown, "repeat")))
 	}
 	if p := capacityPlot(steps, about, knee); p != nil {

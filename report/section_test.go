@@ -378,7 +378,7 @@ func TestAnUnknownScheduleIsNotAKeptOne(t *testing.T) {
 	row := capacityRow(t, d, "150")
 	assert.Equal(t, "not known", row[4])
 	assert.Equal(t, "not known", row[6])
-	assert.Contains(t, inTerminal(t, d), "Of 1 repeat the dropped iterations are not known")
+	assert.Contains(t, inTerminal(t, d), "Of 1 repeat it is not known how many iterations started or were dropped")
 }
 
 // capacityRow is the row of an offered rate.
