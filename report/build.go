@@ -302,11 +302,11 @@ func (g *group) notes() []string {
 	}
 	out := make([]string, 0, len(order)+1)
 	if len(g.pairNames()) > 0 {
-		out = append(out, "Operations/s: both variants take turns, so their rates are alike and add up; they say nothing about what either could do alone.")
+		out = append(out, "Operations/s: the variants take turns, so each rate also depends on the others; it says nothing about what a variant could do alone.")
 	}
 	for _, l := range g.levels {
-		if g.idle[l] > mostlyIdle && l.rate == 0 {
-			out = append(out, idleNote(l, g.idle[l]))
+		if p := g.paces[l]; p.own() && l.rate == 0 {
+			out = append(out, p.note(l))
 		}
 	}
 	for _, note := range order {

@@ -176,8 +176,8 @@ func writerFinding(g *group) *Finding {
 	fromLow, fromHigh := bounds(from)
 	_, toHigh := bounds(to)
 	switch {
-	case g.idle[g.levels[0]] > mostlyIdle || g.idle[g.levels[len(g.levels)-1]] > mostlyIdle:
-		return &Finding{Text: text + ": the workers paused between their operations, so these rates are the script's own."}
+	case g.paces[g.levels[0]].own() || g.paces[g.levels[len(g.levels)-1]].own():
+		return &Finding{Text: text + ": a schedule, pauses or failures filled most of the workers' time, so these rates are the script's own."}
 	case from.CI == nil || to.CI == nil:
 		return &Finding{
 			Text: text + " (too few samples for an interval).",

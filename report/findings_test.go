@@ -80,6 +80,56 @@ func TestARateThatPausesSetHasNoInterval(t *testing.T) {
 	}
 }
 
+func TestARateHasAnIntervalOnlyWhereDurationsMakeIt(t *testing.T) {
+	const took = 5 * time.Millisecond
+	tests := map[string]struct {
+		executor string
+		workers  int
+		clients  string
+		every    time.Duration // an operation ends
+		failed   bool
+		note     string
+	}{
+		"workers that pause":             {"constant-vus", 2, "", 50 * time.Millisecond, false, "at 2 workers are the script's own: its workers paused for 94.9 %"},
+		"nobody says how many pause":     {"constant-vus", 0, "", 50 * time.Millisecond, false, "are the script's own: for at least 89.7 %"},
+		"the run says how many pause":    {"constant-vus", 0, "4", 4 * time.Millisecond, false, "its workers paused for 6"},
+		"an open model":                  {"constant-arrival-rate", 0, "", 4 * time.Millisecond, false, "the schedule's: the scenario is in the open model"},
+		"failures that fill the time":    {"constant-vus", 1, "", 400 * time.Millisecond, true, "paused, or waited for operations that failed, for 9"},
+		"workers that are busy":          {"constant-vus", 2, "", 3 * time.Millisecond, false, ""},
+		"busy, and nobody says how many": {"constant-vus", 0, "", 5 * time.Millisecond, false, ""},
+		"busy, as the run says":          {"constant-vus", 0, "2", 3 * time.Millisecond, false, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			r, move := clocked()
+			require.NoError(t, r.SetRun(recorder.Run{Workload: map[string]string{"clients": tt.clients}}))
+			r.SetScenario(recorder.Scenario{Name: "s", Executor: tt.executor, Dropped: new(int64)})
+			c := r.Cell(recorder.CellKey{Scenario: "s", Transport: "http", Op: "query", Query: "q", Workers: tt.workers})
+			for i := range 40 {
+				move(tt.every)
+				c.Record(took+time.Duration(i)*time.Microsecond, recorder.OK)
+				if tt.failed && i == 20 {
+					c.Record(took, recorder.Failed("timeout"))
+				}
+			}
+			rec, err := r.Finish()
+			require.NoError(t, err)
+			g := groupsOf(rec)[0]
+			e := g.throughput(g.levels[0], &rec.Cells[0])
+			require.NotNil(t, e.Value)
+			text := inTerminal(t, Build(rec))
+			if tt.note == "" {
+				assert.NotNil(t, e.CI)
+				assert.NotContains(t, text, "Operations/s")
+				return
+			}
+			assert.Nil(t, e.CI)
+			assert.Contains(t, e.Note, tt.note)
+			assert.Contains(t, text, e.Note)
+		})
+	}
+}
+
 func TestThroughputIntervalHoldsTheTruth(t *testing.T) {
 	// One worker whose operations take 100 ms on average does 10 a second.
 	held := 0

@@ -19,8 +19,8 @@ type group struct {
 	levels []level
 	cells  map[level][]*recorder.CellRecord
 	pairs  map[level][]*recorder.PairRecord
-	// idle is the share of the time in which a level's workers waited for no operation at all.
-	idle map[level]float64
+	// paces say what set the rate of each level.
+	paces map[level]pace
 }
 
 // level is a column: a number of workers, or a rate, or neither.
@@ -81,14 +81,14 @@ func groupsOf(rec *recorder.Record) []*group {
 		if g == nil {
 			g = &group{
 				family: k.family, op: k.op, query: k.query,
-				cells: map[level][]*recorder.CellRecord{}, pairs: map[level][]*recorder.PairRecord{}, idle: map[level]float64{},
+				cells: map[level][]*recorder.CellRecord{}, pairs: map[level][]*recorder.PairRecord{}, paces: map[level]pace{},
 			}
 			found[k] = g
 			order = append(order, g)
 		}
 		return g
 	}
-	idle := idleShares(rec)
+	paces := pacesOf(rec)
 	for i := range rec.Cells {
 		c := &rec.Cells[i]
 		if !c.Measured() || c.Maintenance() {
@@ -101,7 +101,7 @@ func groupsOf(rec *recorder.Record) []*group {
 			started[g] = c.StartS
 		}
 		g.cells[l] = append(g.cells[l], c)
-		g.idle[l] = max(g.idle[l], idle[stretch{c.Scenario, k.Workers}])
+		g.paces[l] = g.paces[l].or(paces[stretch{c.Scenario, k.Workers}])
 	}
 	for i := range rec.Pairs {
 		p := &rec.Pairs[i]
@@ -126,43 +126,6 @@ func groupsOf(rec *recorder.Record) []*group {
 	}
 	slices.SortStableFunc(order, func(a, b *group) int { return cmp.Compare(started[a], started[b]) })
 	return order
-}
-
-// stretch is a scenario at one number of workers.
-type stretch struct {
-	scenario string
-	workers  int
-}
-
-// idleShares gives each scenario's share of its workers' time in which they waited for no operation that succeeded: what
-// a script sleeps, mostly. Scenarios without a number of workers, and those with failures, whose time is not known, have
-// none.
-func idleShares(rec *recorder.Record) map[stretch]float64 {
-	type use struct{ busy, from, to float64 }
-	uses := map[stretch]*use{}
-	failed := map[stretch]bool{}
-	for i := range rec.Cells {
-		c := &rec.Cells[i]
-		if !c.Measured() || c.Workers == nil {
-			continue
-		}
-		at := stretch{c.Scenario, *c.Workers}
-		failed[at] = failed[at] || c.Failed+c.Canceled > 0
-		u := uses[at]
-		if u == nil {
-			u = &use{from: c.StartS, to: c.StartS + c.SpanS}
-			uses[at] = u
-		}
-		u.busy += c.BusyS
-		u.from, u.to = min(u.from, c.StartS), max(u.to, c.StartS+c.SpanS)
-	}
-	out := map[stretch]float64{}
-	for at, u := range uses {
-		if there := (u.to - u.from) * float64(at.workers); there > 0 && !failed[at] {
-			out[at] = 1 - min(u.busy/there, 1)
-		}
-	}
-	return out
 }
 
 // title names the operation and, where it adds something, the scenario.

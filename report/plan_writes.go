@@ -125,7 +125,7 @@ func ceilingOf(records []*recorder.Record) ceiling {
 				continue
 			}
 			l := level{workers: *best.Workers}
-			if g.idle[l] > mostlyIdle {
+			if g.paces[l].own() {
 				continue
 			}
 			return ceiling{

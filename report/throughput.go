@@ -10,15 +10,15 @@ import (
 
 // throughput is a cell's operations per second with its interval. In the closed model the time that n operations take
 // is the sum of their durations, shared by the workers: its relative error is that of the sum over everything that the
-// level's workers did, by the normal approximation. There is none below 20 operations, and in the open model, where
-// the schedule decides.
+// level's workers did, by the normal approximation. There is none below 20 operations, nor where
+// something other than the durations set the rate: see [pace].
 func (g *group) throughput(l level, c *recorder.CellRecord) analysis.Estimate {
 	e := analysis.Estimate{Value: c.OpsPerS}
 	if c.OpsPerS == nil || l.rate != 0 {
 		return e
 	}
-	if g.idle[l] > mostlyIdle {
-		e.Note = idleNote(l, g.idle[l])
+	if p := g.paces[l]; p.own() {
+		e.Note = p.note(l)
 		return e
 	}
 	var sum, variance float64
@@ -41,13 +41,6 @@ func (g *group) throughput(l level, c *recorder.CellRecord) analysis.Estimate {
 	relative := math.Min(math.Sqrt(variance)/sum, 0.99)
 	e.CI = &analysis.Interval{*c.OpsPerS / (1 + relative), *c.OpsPerS / (1 - relative)}
 	return e
-}
-
-// mostlyIdle is the share of the workers' time from which on their pauses, and not the operations, set the rate.
-const mostlyIdle = 0.5
-
-func idleNote(l level, share float64) string {
-	return fmt.Sprintf("Operations/s%s are the script's own: its workers paused for %s of the time.", l.at(), percent(share))
 }
 
 // bounds are an estimate's interval, or the value itself where it has none.
