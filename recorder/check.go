@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/mitodl/xk6-omnigraph/analysis"
 )
@@ -19,7 +20,10 @@ func (rec *Record) Check() []error {
 	}
 	if rec.Invocation.End.Before(rec.Invocation.Start) {
 		add("the run ended before it started")
+	} else if err := rec.Invocation.checkDuration(); err != nil {
+		problems = append(problems, err)
 	}
+	problems = append(problems, rec.checkEmulator()...)
 	seen := map[CellKey]bool{}
 	for i := range rec.Cells {
 		c := &rec.Cells[i]
@@ -51,6 +55,14 @@ func (rec *Record) Check() []error {
 		if len(p.Raw) > 0 && of != p.N {
 			add("comparison %s: n is %d, its raw pairs are of %d", p.Label(), p.N, of)
 		}
+		for _, err := range []error{
+			checkInterval("median_diff_ci_ms", p.MedianDiffCI, "median_diff_ms", p.MedianDiff),
+			checkInterval("share_ci", p.ShareCI, "share", p.Share),
+		} {
+			if err != nil {
+				add("comparison %s: %w", p.Label(), err)
+			}
+		}
 	}
 	for _, r := range rec.Reasons {
 		if ClassOf(r.Code) == "" {
@@ -61,6 +73,54 @@ func (rec *Record) Check() []error {
 		add("the verdict is %s for %v, the figures lead to %s for %v", rec.Verdict, codesOf(rec.Reasons), verdict, codesOf(reasons))
 	}
 	return problems
+}
+
+// durationTolerance is how many seconds a run's duration may differ from the time between its start and its end: records
+// have come from clocks that were set right meanwhile.
+const durationTolerance = 2
+
+func (inv *Invocation) checkDuration() error {
+	took := inv.End.Sub(inv.Start).Seconds()
+	if math.Abs(inv.DurationS-took) > durationTolerance+0.01*took {
+		return fmt.Errorf("invocation.duration_s is %g, it takes what lies between start and end, %.3f", inv.DurationS, took)
+	}
+	return nil
+}
+
+// emulatorMark stands in the versions that the emulator gives of itself: 0.8.0-emulator, and 0.8.0-emulator+NAME with a
+// cost model.
+const emulatorMark = "-emulator"
+
+// checkEmulator finds an emulator's figures that are not labelled as such.
+func (rec *Record) checkEmulator() []error {
+	if rec.Emulator != nil {
+		return nil
+	}
+	var problems []error
+	for _, version := range []struct{ name, is string }{{"server", rec.System.Server}, {"cli", rec.System.CLI}} {
+		if strings.Contains(version.is, emulatorMark) {
+			problems = append(problems, fmt.Errorf("system.%s is %q, it takes the block emulator with its cost model",
+				version.name, version.is))
+		}
+	}
+	return problems
+}
+
+// checkInterval finds an interval that is upside down, or away from the value that it is of.
+func checkInterval(name string, ci *Interval, valueName string, value *float64) error {
+	switch {
+	case ci == nil:
+		return nil
+	case value == nil:
+		return fmt.Errorf("%s is [%g, %g], it takes a value of %s, which is null", name, ci[0], ci[1], valueName)
+	case !(ci[0] <= ci[1]):
+		return fmt.Errorf("%s is [%g, %g], it takes the lower bound first", name, ci[0], ci[1])
+	}
+	slack := figureTolerance*math.Abs(*value) + 1e-6
+	if *value < ci[0]-slack || *value > ci[1]+slack {
+		return fmt.Errorf("%s is [%g, %g], it takes one that holds %s, %g", name, ci[0], ci[1], valueName, *value)
+	}
+	return nil
 }
 
 func codesOf(reasons []Reason) []string {
@@ -160,6 +220,25 @@ func (c *CellRecord) checkFigures(s analysis.Sample) []error {
 	}
 	if c.SpanS > 0 {
 		differ("ops_per_s", c.OpsPerS, float64(c.N)/c.SpanS)
+	}
+	if busy := s.Sum() / 1000; math.Abs(c.BusyS-busy) > figureTolerance*busy+1e-6 {
+		problems = append(problems, fmt.Errorf("busy_s is %.6g, it takes the sum of its histogram's durations, %.6g", c.BusyS, busy))
+	}
+	for _, err := range []error{
+		checkInterval("p50_ci_ms", c.P50CI, "p50_ms", c.P50),
+		checkInterval("p95_ci_ms", c.P95CI, "p95_ms", c.P95),
+		checkInterval("p99_ci_ms", c.P99CI, "p99_ms", c.P99),
+	} {
+		if err != nil {
+			problems = append(problems, err)
+		}
+	}
+	if c.Decomposition != nil {
+		for _, part := range c.Decomposition.Parts {
+			if err := checkInterval("mean_ci_ms", part.MeanCI, "mean_ms", &part.MeanMS); err != nil {
+				problems = append(problems, fmt.Errorf("part %s: %w", part.Part, err))
+			}
+		}
 	}
 	return problems
 }

@@ -163,7 +163,22 @@ func TestCheckFindsContradictions(t *testing.T) {
 		"negative time":        {func(r *Record) { r.Cells[0].SpanS = -1 }, "less than no time"},
 		"hours of nobody":      {func(r *Record) { r.Cells[0].Over = r.Cells[0].N + 1 }, "over_an_hour"},
 		"endless pairs":        {func(r *Record) { r.Pairs[0].N = 1e18 }, "more than any run makes"},
-		"more pairs":           {func(r *Record) { r.Pairs[0].N++ }, "its raw pairs are of"},
+		"p50's interval":       {func(r *Record) { r.Cells[0].P50CI = &Interval{0.1, 0.2} }, "p50_ci_ms is [0.1, 0.2], it takes one that holds p50_ms, "},
+		"p95's interval":       {func(r *Record) { r.Cells[0].P95CI = &Interval{1e6, 2e6} }, "p95_ci_ms is [1e+06, 2e+06], it takes one that holds p95_ms"},
+		"p99's interval":       {func(r *Record) { r.Cells[0].P99, r.Cells[0].P99CI = nil, &Interval{1, 2} }, "it takes a value of p99_ms, which is null"},
+		"upside down": {func(r *Record) {
+			r.Cells[0].P50CI = &Interval{*r.Cells[0].P50 + 1, *r.Cells[0].P50 - 1}
+		}, "it takes the lower bound first"},
+		"interval of pairs":   {func(r *Record) { r.Pairs[0].MedianDiffCI = &Interval{-9e6, -8e6} }, "median_diff_ci_ms is"},
+		"interval of a share": {func(r *Record) { r.Pairs[0].ShareCI = &Interval{-9, -8} }, "share_ci is"},
+		"busy time":           {func(r *Record) { r.Cells[0].BusyS *= 10 }, "it takes the sum of its histogram's durations, "},
+		"endless run":         {func(r *Record) { r.Invocation.DurationS = 1e9 }, "invocation.duration_s is 1e+09, it takes what lies between start and end"},
+		"emulated server":     {func(r *Record) { r.System.Server = "0.8.0-emulator" }, "system.server is \"0.8.0-emulator\", it takes the block emulator"},
+		"emulated CLI":        {func(r *Record) { r.System.CLI = "0.8.0-emulator" }, "system.cli is"},
+		"interval of a part": {func(r *Record) {
+			r.Cells[0].Decomposition = &Decomposition{N: 1, Parts: []PartRecord{{Part: "wait", MeanMS: 3, MeanCI: &Interval{4, 5}}}}
+		}, "part wait: mean_ci_ms is [4, 5], it takes one that holds mean_ms, 3"},
+		"more pairs": {func(r *Record) { r.Pairs[0].N++ }, "its raw pairs are of"},
 	}
 	assert.Empty(t, finished(t).Check())
 	for name, tt := range tests {
@@ -273,4 +288,14 @@ func FuzzDecode(f *testing.F) {
 			rec.Check()
 		}
 	})
+}
+
+func TestADeclaredEmulatorIsLabelled(t *testing.T) {
+	rec := New(Config{})
+	rec.SetSystem(System{Server: "0.8.0-emulator+default"})
+	got, err := rec.Finish()
+	require.NoError(t, err)
+	assert.Equal(t, &Emulator{CostModel: "unknown", Version: "0.8.0-emulator+default"}, got.Emulator)
+	assert.Contains(t, codesOf(got.Reasons), "emulator")
+	assert.Empty(t, got.Check())
 }

@@ -45,12 +45,13 @@ func (r *Recorder) collect() (*Record, error) {
 	start, cfg := *r.start.Load(), r.cfg
 	r.mu.RUnlock()
 
-	end := r.now()
+	took := r.now().Sub(start)
 	rec := &Record{
 		Schema: Schema,
 		Invocation: Invocation{
 			ID: r.id, Session: cfg.Session, Segment: cfg.Segment,
-			Start: start.UTC(), End: end.UTC(), DurationS: end.Sub(start).Seconds(), EndedBy: m.endedBy,
+			// Not the wall clock's time of the end: that clock may have been set meanwhile.
+			Start: start.UTC(), End: start.Add(took).UTC(), DurationS: took.Seconds(), EndedBy: m.endedBy,
 		},
 		Run: m.run, System: m.system, Machine: thisMachine(), Generator: m.generator, Script: m.script,
 		Dataset: m.dataset, Emulator: m.emulator, Extra: m.extra,
@@ -62,6 +63,7 @@ func (r *Recorder) collect() (*Record, error) {
 	if m.floor > 0 {
 		rec.Limits.NoiseFloor = m.floor
 	}
+	rec.labelEmulator()
 	if err := rec.Run.complete(); err != nil {
 		return nil, err
 	}
@@ -82,6 +84,18 @@ func (r *Recorder) collect() (*Record, error) {
 		rec.Pairs = append(rec.Pairs, p.record(r.id))
 	}
 	return rec, nil
+}
+
+// labelEmulator labels a run whose script declares an emulator's version, though nothing that answered was seen to be one.
+func (rec *Record) labelEmulator() {
+	if rec.Emulator != nil {
+		return
+	}
+	for _, version := range []string{rec.System.Server, rec.System.CLI} {
+		if strings.Contains(version, emulatorMark) {
+			rec.Emulator = &Emulator{CostModel: unknownLevel, Version: version}
+		}
+	}
 }
 
 // plainExtra turns what scripts stored into what reading the record would give: a report must not depend on whether it
