@@ -221,8 +221,14 @@ func (c *Cell) AddAttempts(attempts int) {
 	c.retries.Add(uint64(attempts - 1))
 }
 
-// AddRows counts rows returned.
+// AddRows counts rows returned. Only those of queries, stored queries and exports count, as in the metric
+// omnigraph_rows: the entries of a listing or of a maintenance step's answer are no rows of the graph.
 func (c *Cell) AddRows(n int) {
+	switch c.key.Op {
+	case "query", "invoke", "export":
+	default:
+		return
+	}
 	if n > 0 {
 		c.rows.Add(uint64(n))
 	}

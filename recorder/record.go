@@ -210,7 +210,7 @@ type CellRecord struct {
 	BusyS    float64  `json:"busy_s"`  // sum of the durations
 	Attempts uint64   `json:"attempts"`
 	Retries  uint64   `json:"retries"`
-	Rows     uint64   `json:"rows"`
+	Rows     uint64   `json:"rows"` // returned by queries, stored queries and exports
 	Nodes    uint64   `json:"affected_nodes"`
 	Edges    uint64   `json:"affected_edges"`
 	Over     uint64   `json:"over_an_hour"` // operations counted as one hour

@@ -270,3 +270,19 @@ func TestStartMayComeWhileVUsRecord(t *testing.T) {
 	wg.Wait()
 	require.NoError(t, rec.Close())
 }
+
+func TestRowsAreThoseOfTheMetric(t *testing.T) {
+	rec := New(Config{})
+	want := map[string]uint64{"query": 7, "invoke": 7, "export": 7, "commits": 0, "snapshot": 0, "optimize": 0, "mutate": 0, "load": 0}
+	for op := range want {
+		cell := rec.Cell(CellKey{Scenario: "s", Transport: "http", Op: op})
+		cell.Record(time.Millisecond, OK)
+		cell.AddRows(7)
+	}
+	got, err := rec.Finish()
+	require.NoError(t, err)
+	require.Len(t, got.Cells, len(want))
+	for _, c := range got.Cells {
+		assert.Equal(t, want[c.Op], c.Rows, c.Op)
+	}
+}

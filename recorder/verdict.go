@@ -516,6 +516,9 @@ func (p *PairRecord) Label() string {
 	if what == "" {
 		what = p.Op
 	}
+	if what == "" {
+		what = "different operations" // the variants' own
+	}
 	label := fmt.Sprintf("%s, %s against %s", what, p.A, p.B)
 	if p.Workers != nil {
 		label += " at " + workersWord(*p.Workers)

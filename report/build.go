@@ -270,6 +270,8 @@ func caption(g *group) string {
 	switch {
 	case g.writes():
 		what = "writes"
+	case g.op == "":
+		what = "each variant its own"
 	case g.op != "query" && g.op != "invoke":
 		what = g.op
 	}

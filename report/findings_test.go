@@ -223,3 +223,29 @@ func TestFragmentationFindings(t *testing.T) {
 		})
 	}
 }
+
+func TestVariantsOfDifferentOperationsHaveAName(t *testing.T) {
+	r, move := clocked()
+	pair := r.Pair(recorder.PairKey{Scenario: "c", A: "cli", B: "sh"})
+	cli := r.Cell(recorder.CellKey{Scenario: "c", Variant: "cli", Transport: "cli", Op: "query", Query: "q"})
+	sh := r.Cell(recorder.CellKey{Scenario: "c", Variant: "sh", Transport: "http", Op: "health"})
+	for i := range 30 {
+		a, b := 20*time.Millisecond+time.Duration(i)*time.Microsecond, 2*time.Millisecond
+		move(a + b)
+		cli.Record(a, recorder.OK)
+		sh.Record(b, recorder.OK)
+		pair.Record(a.Seconds()*1e3, b.Seconds()*1e3, i%2 == 0, false)
+	}
+	for range 3 {
+		pair.Record(0, 0, true, true)
+	}
+	rec, err := r.Finish()
+	require.NoError(t, err)
+	d := Build(rec)
+	assert.Contains(t, said(d), "different operations (c): sh instead of CLI saves")
+	text := inTerminal(t, d)
+	assert.Contains(t, text, "\ndifferent operations (c)\n")
+	assert.Contains(t, text, "different operations, cli against sh (c): 3 of 33 pairs had a failed side")
+	assert.NotRegexp(t, `(?m)^\s*(\d+\. )?\(c\)`, text)
+	assert.NotContains(t, said(d), "pooled HTTP client", "what differs is more than the transport")
+}

@@ -134,6 +134,9 @@ func (g *group) title() string {
 	if name == "" {
 		name = g.op
 	}
+	if name == "" {
+		name = "different operations" // of a comparison's variants
+	}
 	if g.family != "" && g.family != name && g.family != "default" {
 		return fmt.Sprintf("%s (%s)", name, g.family)
 	}
@@ -228,7 +231,7 @@ func (g *group) transportOf(variant string) string {
 // subprocess tells whether a comparison is the one of the CLI with pooled HTTP, so that its share is what starting a
 // process costs.
 func (g *group) subprocess(name [2]string) bool {
-	return g.transportOf(name[0]) == "cli" && g.transportOf(name[1]) == "http"
+	return g.op != "" && g.transportOf(name[0]) == "cli" && g.transportOf(name[1]) == "http"
 }
 
 // writes tells whether the group's operations change the store.
