@@ -80,10 +80,16 @@ declare module 'k6/x/omnigraph' {
     baseDelay?: Duration;
     /** The largest bound. Default 5s. */
     maxDelay?: Duration;
-    /** Retries per operation that this k6 may spend on an error kind in the long run. No limit unless given. */
+    /**
+     * Retries per operation that this k6 may spend on an error kind in the long run. It begins with an allowance of 10
+     * retries, and saves up no more than that. No limit unless given.
+     */
     budget?: number;
-    /** Repeats these kinds only. By default all whose errors are retryable. */
-    kinds?: ErrorKind[];
+    /**
+     * Repeats these kinds only, also such as are not retryable. By default all whose errors are retryable. bad_request,
+     * unsupported and canceled are refused: the same operation would fail again.
+     */
+    kinds?: Exclude<ErrorKind, 'bad_request' | 'unsupported' | 'canceled'>[];
     /** Also repeats writes whose outcome is unknown, which may then be done twice; if the last attempt is refused, the
      * outcome stays unknown. Default false. */
     indeterminate?: boolean;
@@ -128,7 +134,7 @@ declare module 'k6/x/omnigraph' {
     headers?: { [name: string]: string };
     /** The VU's own connections ('vu', the default), or one pool for the whole k6 ('shared'). */
     pool?: 'vu' | 'shared';
-    /** The size of the shared pool. Default 100. */
+    /** The size of the shared pool, with pool: 'shared' only. Default 100. */
     maxConnections?: number;
   }
 
@@ -140,7 +146,7 @@ declare module 'k6/x/omnigraph' {
      * own, in the order of the actors' names. Read in the init context, as open() reads.
      */
     tokensFile?: string;
-    /** The graph's storage: a local path, file:// or s3://. optimize, cleanup and repair need it. */
+    /** The graph's storage: a local path, file:// or s3://, without user and password. optimize, cleanup and repair need it. */
     store?: string;
     /** Reads the graph as of this commit. */
     snapshot?: string;
@@ -466,7 +472,7 @@ declare module 'k6/x/omnigraph' {
     name: string;
     dir?: string;
     /** A level for each factor that is known, of five classes: docs/reports.md lists them. */
-    run?: { [cls in 'data' | 'state' | 'workload' | 'environment' | 'protocol']?: { [factor: string]: string } };
+    run?: { [cls in 'data' | 'state' | 'workload' | 'environment' | 'protocol']?: { [factor: string]: string | number } };
     /** The dataset's identity, as the rig exports it in OMNIGRAPH_DATASET, or any text. */
     dataset?: string | object;
     /** What only the script knows of the system under test. It is part of what makes two records comparable. */
@@ -477,7 +483,7 @@ declare module 'k6/x/omnigraph' {
       /** A debug build makes the run invalid. */
       build?: 'release' | 'debug' | '';
       backend?: string;
-      config?: { [name: string]: string };
+      config?: { [name: string]: string | number };
     };
     /** Shared by runs that belong together, such as the generators of one test. */
     session?: string;

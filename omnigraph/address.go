@@ -41,6 +41,12 @@ func checkStore(address string) error {
 			return fmt.Errorf("has the scheme %q; a store is a local path, file:// or s3:// address, a server an http:// or https:// address", m[1])
 		}
 	}
+	if m := uriScheme.FindString(address); m != "" {
+		authority, _, _ := strings.Cut(address[len(m):], "/")
+		if strings.Contains(authority, "@") {
+			return fmt.Errorf("holds a user or password, which the CLI has no safe way to take; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment")
+		}
+	}
 	if strings.ContainsAny(address, "\x00\n\r") {
 		return fmt.Errorf("holds a control character; it takes a local path, file:// or s3:// address")
 	}

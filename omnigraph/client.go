@@ -159,6 +159,9 @@ func (c *client) check() error {
 			return &optionError{where: c.where, name: a.option, reason: err.Error()}
 		}
 	}
+	if s.sized && !s.shared {
+		return &optionError{where: c.where, name: "maxConnections", reason: "sizes the shared pool only: give pool: 'shared' beside it"}
+	}
 	if err := checkStore(s.store); err != nil {
 		if c.where == "connect" {
 			return fmt.Errorf("connect: uri %w", err)

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -197,6 +198,13 @@ func TestThrowRaisesAnErrorWithTheMembersOfAResultsError(t *testing.T) {
 		"isError": true, "name": "OmnigraphError", "kind": "conflict_stale", "status": 409.0, "code": "conflict",
 		"retryable": true, "message": "stale view of 'node:Memory'", "op": "mutate",
 	}, got)
+	members := append(slices.Clone(errorFields), "name", "op", "transport")
+	whole := r.export(r.js(`let whole; try { ` + writeCode + ` } catch (x) { whole = x } whole`))
+	for name := range whole {
+		assert.Contains(t, members, name, "what the error's JSON holds is in index.d.ts")
+	}
+	assert.Equal(t, "conflict_stale", whole["kind"])
+	assert.Nil(t, whole["retryAfter"])
 	r.js(`let f; og.asyncQuery("query q() { match { $m: Memory } return { $m.slug } }").catch((x) => { f = {isError: x instanceof Error, kind: x.kind} })`)
 	got = r.export(r.js(`f`))
 	assert.Equal(t, map[string]any{"isError": true, "kind": "conflict_stale"}, got)

@@ -22,6 +22,8 @@ func (e *exception) Unwrap() error { return e.cause }
 func (mi *instance) exception(inv *invocation) error {
 	rt := mi.vu.Runtime()
 	object := rt.NewGoError(inv.out.Err)
+	// What it was made of is Go's own form of the error, for Go: neither documented nor part of its JSON.
+	_ = object.DefineDataProperty("value", object.Get("value"), sobek.FLAG_TRUE, sobek.FLAG_TRUE, sobek.FLAG_FALSE)
 	_ = object.Set("name", "OmnigraphError")
 	for _, field := range errorFields {
 		_ = object.Set(field, errorField(rt, inv.out.Err, field))

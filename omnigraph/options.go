@@ -45,6 +45,7 @@ type settings struct {
 	headers                       map[string]string
 	shared                        bool
 	maxConnections                int
+	sized                         bool // maxConnections was given
 	args                          []string
 	env                           map[string]string
 	maxProcesses                  int
@@ -77,7 +78,7 @@ func defaultSettings() settings {
 var optionTable = []optionSpec{
 	{Name: "url", Takes: "an http:// or https:// address", HTTP: true, Meaning: "The server's address. A user and password in it are sent as Basic authorization where there is no token.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setText(&s.url, v) }},
 	{Name: "server", Takes: "an http:// or https:// address", CLI: true, Meaning: "The server that the CLI talks to. A user or password in it is refused: other users of the machine could read it in the list of processes.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setText(&s.server, v) }},
-	{Name: "store", Takes: "a local path, file:// or s3:// address", CLI: true, Meaning: "The graph's storage, for the CLI without a server, and for optimize, cleanup and repair.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setText(&s.store, v) }},
+	{Name: "store", Takes: "a local path, file:// or s3:// address", CLI: true, Meaning: "The graph's storage, for the CLI without a server, and for optimize, cleanup and repair. A user or password in it is refused, as in server; the CLI takes AWS_ACCESS_KEY_ID and the like from the environment.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setText(&s.store, v) }},
 	{Name: "graph", Takes: "a graph's id", HTTP: true, CLI: true, Call: true, Meaning: "The graph on the server.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setText(&s.graph, v) }},
 	{Name: "token", Takes: takesToken, HTTP: true, CLI: true, Call: true, Meaning: "The bearer token. A list spreads the load over several actors.", set: setTokens},
 	{Name: "tokensFile", Takes: takesTokensFile, HTTP: true, CLI: true, Meaning: "Where the tokens are, in place of token: each VU takes its own, in the order of the actors' names. Read in the init context, as open() reads.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setText(&s.tokensFile, v) }},
@@ -87,35 +88,36 @@ var optionTable = []optionSpec{
 	{Name: "tags", Takes: "an object of strings, numbers and booleans", HTTP: true, CLI: true, Call: true, Meaning: "Further tags on every sample of the operation. " + ownTagsWords(), set: setTags},
 	{Name: "timeout", Takes: "milliseconds or a duration such as '30s', above 0 and at most 24h", Default: "60s", HTTP: true, CLI: true, Call: true, Meaning: "Bounds one attempt.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setDuration(&s.timeout, v, true) }},
 	{Name: "throw", Takes: "true or false", Default: "false", HTTP: true, CLI: true, Call: true, Meaning: "Throws an error instead of returning a failed result.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setBool(&s.throws, v) }},
-	{Name: "retry", Takes: "an object {maxAttempts, maxElapsed, baseDelay, maxDelay, budget, kinds, indeterminate}, or false", Default: "false", HTTP: true, CLI: true, Call: true, Meaning: "Repeats failed attempts.", set: setRetry},
+	{Name: "retry", Takes: "an object {maxAttempts, maxElapsed, baseDelay, maxDelay, budget, kinds, indeterminate}, or false", Default: "false", HTTP: true, CLI: true, Call: true, Meaning: "Repeats failed attempts. budget is in retries per operation, for each error kind, beyond an allowance of 10 at the start.", set: setRetry},
 	{Name: "checkParams", Takes: "true or false", Default: "true", HTTP: true, CLI: true, Call: true, Meaning: "Holds parameters against the query's own header before sending; those of a stored query against the server's catalog, which is read once, over HTTP, where the token may.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setBool(&s.checkParams, v) }},
 	{Name: "apiVersion", Takes: "'auto' or a version such as '0.13'", Default: "auto", HTTP: true, Meaning: "The version of the server's HTTP contract. auto sends none until the server asks for one.", set: setAPIVersion},
 	{Name: "headers", Takes: "an object of strings", HTTP: true, Meaning: "Further headers on every request.", set: setHeaders},
 	{Name: "pool", Takes: "'vu' or 'shared'", Default: "vu", HTTP: true, Meaning: "The VU's own connections, or one pool for the process, as a service would have.", set: setPool},
-	{Name: "maxConnections", Takes: "a whole number, at least 1", Default: "100", HTTP: true, Meaning: "The size of the shared pool.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error {
+	{Name: "maxConnections", Takes: "a whole number from 1 to 65535", Default: "100", HTTP: true, Meaning: "The size of the shared pool. Refused without pool: 'shared'.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error {
+		s.sized = true
 		return setInt(&s.maxConnections, v, 1, 65535)
 	}},
 	{Name: "bin", Takes: "the path or name of the omnigraph CLI", Default: "omnigraph, from PATH", CLI: true, Meaning: "The program that is started for each call.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setText(&s.bin, v) }},
 	{Name: "args", Takes: "a list of strings", CLI: true, Meaning: "Further arguments for every call.", set: func(s *settings, v sobek.Value, rt *sobek.Runtime) error { return setStrings(&s.args, v, rt) }},
 	{Name: "env", Takes: "an object of strings", CLI: true, Meaning: "Further environment variables for the process.", set: func(s *settings, v sobek.Value, rt *sobek.Runtime) error { return setStringMap(&s.env, v, rt) }},
 	{Name: "home", Takes: "a folder", Default: "an empty one", CLI: true, Meaning: "OMNIGRAPH_HOME of the process.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setText(&s.home, v) }},
-	{Name: "maxProcesses", Takes: "a whole number, at least 1", Default: "64", CLI: true, Meaning: "How many CLI processes may run at once in this k6; more wait, which omnigraph_queued shows. One number for the whole k6.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error {
+	{Name: "maxProcesses", Takes: "a whole number from 1 to 65535", Default: "64", CLI: true, Meaning: "How many CLI processes may run at once in this k6; more wait, which omnigraph_queued shows. One number for the whole k6.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error {
 		return setInt(&s.maxProcesses, v, 1, 65535)
 	}},
-	{Name: "maxOutputBytes", Takes: "a whole number of bytes, at least 1024", Default: "67108864", CLI: true, Call: true, Meaning: "What one process may print before it is killed.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error {
+	{Name: "maxOutputBytes", Takes: "a whole number of bytes from 1024 to 1099511627776", Default: "67108864", CLI: true, Call: true, Meaning: "What one process may print before it is killed.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error {
 		return setInt64(&s.maxOutputBytes, v, 1024, 1<<40)
 	}},
 	{Name: "mode", Takes: "'append', 'merge' or 'overwrite'", Default: "append", Call: true, Ops: []wire.Op{wire.OpLoad}, Meaning: "How load treats rows that are there already.", set: setMode},
 	{Name: "from", Takes: "a branch's name", Call: true, Ops: []wire.Op{wire.OpLoad, wire.OpBranchCreate}, Meaning: "The branch from which a new one is made.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setText(&s.from, v) }},
 	{Name: "target", Takes: "a branch's name", Default: "main", Call: true, Ops: []wire.Op{wire.OpBranchMerge}, Meaning: "The branch that is merged into.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setText(&s.target, v) }},
 	{Name: "ifCommit", Takes: "a commit's id", Call: true, Ops: []wire.Op{wire.OpMutate}, Meaning: "Makes the mutation conditional on the branch's head (servers from 0.10).", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setText(&s.ifCommit, v) }},
-	{Name: "maxRows", Takes: "a whole number, at least 1", Default: "500", Call: true, Ops: []wire.Op{scopeMutateMany}, Meaning: "How many rows mutateMany puts into one commit.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error {
+	{Name: "maxRows", Takes: "a whole number from 1 to 1000000", Default: "500", Call: true, Ops: []wire.Op{scopeMutateMany}, Meaning: "How many rows mutateMany puts into one commit.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error {
 		return setInt(&s.maxRows, v, 1, 1_000_000)
 	}},
-	{Name: "maxBytes", Takes: "a whole number of bytes, at least 1024", Default: "900000", Call: true, Ops: []wire.Op{scopeMutateMany}, Meaning: "How large one request of mutateMany may be; a server of 0.8 takes 1 MB.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error {
+	{Name: "maxBytes", Takes: "a whole number of bytes from 1024 to 1073741824", Default: "900000", Call: true, Ops: []wire.Op{scopeMutateMany}, Meaning: "How large one request of mutateMany may be; a server of 0.8 takes 1 MB.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error {
 		return setInt(&s.maxBytes, v, 1024, 1<<30)
 	}},
-	{Name: "keep", Takes: "a whole number, at least 1", Call: true, Ops: []wire.Op{wire.OpCleanup}, Meaning: "How many versions cleanup leaves.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setInt(&s.keep, v, 1, math.MaxInt32) }},
+	{Name: "keep", Takes: "a whole number from 1 to 2147483647", Call: true, Ops: []wire.Op{wire.OpCleanup}, Meaning: "How many versions cleanup leaves.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setInt(&s.keep, v, 1, math.MaxInt32) }},
 	{Name: "types", Takes: "a list of node and edge types", Call: true, Ops: []wire.Op{wire.OpExport}, Meaning: "What export writes; all without it.", set: func(s *settings, v sobek.Value, rt *sobek.Runtime) error { return setStrings(&s.types, v, rt) }},
 }
 
@@ -298,8 +300,11 @@ func setStrings(to *[]string, v sobek.Value, rt *sobek.Runtime) error {
 	out := make([]string, len(list))
 	for i, e := range list {
 		s, ok := e.(string)
-		if !ok || strings.ContainsRune(s, 0) {
-			return errWrongType
+		if !ok {
+			return fmt.Errorf("has %s at position %d of its list; it takes a list of strings", describe(rt.ToValue(e)), i)
+		}
+		if strings.ContainsRune(s, 0) {
+			return fmt.Errorf("has a NUL character in the string at position %d of its list", i)
 		}
 		out[i] = s
 	}
@@ -386,7 +391,7 @@ func setTokens(s *settings, v sobek.Value, rt *sobek.Runtime) error {
 		s.tokens = nil
 		return nil
 	} else if err := setStrings(&list, v, rt); err != nil {
-		return errWrongType
+		return errWrongType // an element is not quoted: it may be a token
 	} else if len(list) == 0 {
 		return fmt.Errorf("got an empty list; it takes %s", takesToken)
 	}

@@ -19,6 +19,13 @@ func TestBadOptionsThrowAtOnceAndNameOptionGotAndTakes(t *testing.T) {
 		{"err/unknown option", `new HTTPClient({urll: "http://x"})`, []string{"HTTPClient", "urll", "not known", "url"}},
 		{"err/option of the other transport", `new HTTPClient({bin: "omnigraph"})`, []string{"bin", "not known"}},
 		{"err/options no object", `new HTTPClient("http://x")`, []string{"HTTPClient", `"http://x"`, "object"}},
+		{"err/args with a number", `new CLIClient({args: ["a", 1]})`, []string{"args", "1 at position 1", "a list of strings"}},
+		{"err/args with NUL", `new CLIClient({args: ["a\0"]})`, []string{"args", "position 0", "NUL"}},
+		{"err/retry kinds with null", `new CLIClient({retry: {kinds: [null]}})`, []string{"retry", "kinds", "null at position 0"}},
+		{"err/retry maxElapsed zero", `new HTTPClient({retry: {maxElapsed: 0}})`, []string{"retry", "maxElapsed", "with 0", "a duration above 0"}},
+		{"err/retry of what fails again", `new HTTPClient({retry: {kinds: ["timeout", "bad_request"]}})`, []string{"retry", "kinds", `"bad_request"`, "never repeated"}},
+		{"err/retry of canceled", `new HTTPClient({retry: {kinds: ["canceled"]}})`, []string{"retry", "kinds", `"canceled"`}},
+		{"err/retry of unsupported", `new CLIClient({retry: {kinds: ["unsupported"]}})`, []string{"retry", "kinds", `"unsupported"`}},
 		{"err/url of another scheme", `new HTTPClient({url: "ftp://x"})`, []string{"url", `"ftp"`, "http://"}},
 		{"err/url without host", `new HTTPClient({url: "http://"})`, []string{"url", "host"}},
 		{"err/url no string", `new HTTPClient({url: 7})`, []string{"url", "7", "http"}},
@@ -32,7 +39,10 @@ func TestBadOptionsThrowAtOnceAndNameOptionGotAndTakes(t *testing.T) {
 		{"err/timeout endless", `new HTTPClient({timeout: Infinity})`, []string{"timeout", "Infinity"}},
 		{"err/throw no boolean", `new HTTPClient({throw: 1})`, []string{"throw", "got 1", "true or false"}},
 		{"err/pool unknown", `new HTTPClient({pool: "process"})`, []string{"pool", "process", "shared"}},
-		{"err/maxConnections zero", `new HTTPClient({maxConnections: 0})`, []string{"maxConnections", "got 0", "at least 1"}},
+		{"err/maxConnections zero", `new HTTPClient({maxConnections: 0})`, []string{"maxConnections", "got 0", "from 1 to 65535"}},
+		{"err/maxConnections too many", `new HTTPClient({pool: "shared", maxConnections: 1e12})`, []string{"maxConnections", "got 1000000000000", "from 1 to 65535"}},
+		{"err/maxConnections without a shared pool", `new HTTPClient({maxConnections: 4})`, []string{"maxConnections", "pool: 'shared'"}},
+		{"err/maxConnections without a shared pool, connect", `connect("http://x", {pool: "vu", maxConnections: 4})`, []string{"connect", "maxConnections", "pool: 'shared'"}},
 		{"err/maxConnections fraction", `new HTTPClient({maxConnections: 1.5})`, []string{"maxConnections", "1.5"}},
 		{"err/maxProcesses text", `new CLIClient({maxProcesses: "4"})`, []string{"maxProcesses", `"4"`}},
 		{"err/maxOutputBytes tiny", `new CLIClient({maxOutputBytes: 10})`, []string{"maxOutputBytes", "10", "1024"}},
@@ -66,8 +76,11 @@ func TestBadOptionsThrowAtOnceAndNameOptionGotAndTakes(t *testing.T) {
 		{"err/tag of our own", `new HTTPClient({tags: {transport: "x"}})`, []string{"tags", `"transport"`, "another name"}},
 		{"err/tag of our own, CLI", `new CLIClient({tags: {ok: "yes"}})`, []string{"tags", `"ok"`, "another name"}},
 		{"err/record unknown member of run", `record({name: "a", run: {dta: {}}})`, []string{"option run", `"dta"`, "{data, state, workload, environment, protocol}"}},
-		{"err/record run of another type", `record({name: "a", run: {data: {rows: 913}}})`, []string{"option run", "data", "number"}},
+		{"err/record run of another type", `record({name: "a", run: {data: {rows: true}}})`, []string{"option run", "data.rows", "bool", "texts and numbers"}},
 		{"err/record unknown member of system", `record({name: "a", system: {sevrer: "0.8.0"}})`, []string{"option system", `"sevrer"`, "{server, cli, apiVersion, build, backend}", "config"}},
+		{"err/record class no object", `record({name: "a", run: {data: 5}})`, []string{"option run", "member data ", "number"}},
+		{"err/record config of another type", `record({name: "a", system: {config: {cache: []}}})`, []string{"option system", "config.cache", "array"}},
+		{"err/record setting that JSON has no form for", `record({name: "a", settings: {n: NaN}})`, []string{"option settings.n got NaN", "it takes what JSON can say"}},
 		{"err/record system no object", `record({name: "a", system: "0.8.0"})`, []string{"option system", "string"}},
 		{"err/record build", `record({name: "a", system: {build: "fast"}})`, []string{"option system", "build", `"fast"`, "'release'"}},
 		{"err/record name no text", `record({name: 7})`, []string{"name", "number"}},
@@ -122,6 +135,19 @@ func TestEveryTagOfTheExtensionsIsReserved(t *testing.T) {
 	for _, name := range ownTags {
 		assert.True(t, used[name], "%s is on no metric", name)
 	}
+}
+
+// The address of a store is an argument of the CLI, which every user of the machine can read.
+func TestAStoresAddressHoldsNoPassword(t *testing.T) {
+	t.Parallel()
+	r := newRuntime(t)
+	for _, code := range []string{`connect("s3://user:hush-hush@bucket/g")`, `new CLIClient({store: "S3://hush-hush@bucket"})`, `new CLIClient({store: "s3://user:hush%zz-hush@bucket/g"})`} {
+		text := r.throws(code)
+		assert.Contains(t, text, "user or password", code)
+		assert.Contains(t, text, "AWS_ACCESS_KEY_ID", code)
+		assert.NotContains(t, text, "hush", code)
+	}
+	r.js(`new CLIClient({store: "s3://bucket/a@b"}); new CLIClient({store: "file:///tmp/a@b"}); connect("./a@b")`)
 }
 
 func TestABadTokenIsNeverQuoted(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"time"
@@ -45,21 +46,62 @@ type recordOptions struct {
 
 // recordRun are the factors of the run's description, by class; recorder.Run says which there are.
 type recordRun struct {
-	Data        map[string]string `json:"data"`
-	State       map[string]string `json:"state"`
-	Workload    map[string]string `json:"workload"`
-	Environment map[string]string `json:"environment"`
-	Protocol    map[string]string `json:"protocol"`
+	Data        levelTexts `json:"data"`
+	State       levelTexts `json:"state"`
+	Workload    levelTexts `json:"workload"`
+	Environment levelTexts `json:"environment"`
+	Protocol    levelTexts `json:"protocol"`
 }
 
 // recordSystem is what only the script knows of the system under test.
 type recordSystem struct {
-	Server     string            `json:"server"`
-	CLI        string            `json:"cli"`
-	APIVersion string            `json:"apiVersion"`
-	Build      string            `json:"build"`
-	Backend    string            `json:"backend"`
-	Config     map[string]string `json:"config"`
+	Server     string     `json:"server"`
+	CLI        string     `json:"cli"`
+	APIVersion string     `json:"apiVersion"`
+	Build      string     `json:"build"`
+	Backend    string     `json:"backend"`
+	Config     levelTexts `json:"config"`
+}
+
+// levelTexts are levels by name. A number is taken as its text: rows: 913 is what a script says.
+type levelTexts map[string]string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (l *levelTexts) UnmarshalJSON(raw []byte) error {
+	doc := gjson.ParseBytes(raw)
+	switch {
+	case doc.Type == gjson.Null:
+		return nil
+	case !doc.IsObject():
+		return &json.UnmarshalTypeError{Value: kindOf(doc), Type: reflect.TypeOf(*l)}
+	}
+	*l = levelTexts{}
+	var err error
+	doc.ForEach(func(key, value gjson.Result) bool {
+		switch value.Type {
+		case gjson.String, gjson.Number:
+			(*l)[key.String()] = value.String()
+			return true
+		default:
+			// The decoder puts the names of the members around it before this one.
+			err = &json.UnmarshalTypeError{Value: kindOf(value), Type: reflect.TypeFor[string](), Field: key.String()}
+			return false
+		}
+	})
+	return err
+}
+
+// kindOf says what a JSON value is, in the decoder's words.
+func kindOf(v gjson.Result) string {
+	switch {
+	case v.IsObject():
+		return "object"
+	case v.IsArray():
+		return "array"
+	case v.IsBool():
+		return "bool"
+	}
+	return strings.ToLower(v.Type.String())
 }
 
 // decodeMember decodes the options of record(), or a member of them that is an object of its own. What it has no place
@@ -80,10 +122,10 @@ func decodeMember(raw []byte, to any, option, takes string) error {
 	}
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) && wrong.Field != "" {
-		return fmt.Errorf("%s member %s got a %s, which is not its type; it takes %s", where, wrong.Field, wrong.Value, takes)
+		return fmt.Errorf("%s member %s got a value of type %s; it takes %s", where, wrong.Field, wrong.Value, takes)
 	}
 	if errors.As(err, &wrong) {
-		return fmt.Errorf("%s got a %s; it takes %s", where, wrong.Value, takes)
+		return fmt.Errorf("%s got a value of type %s; it takes %s", where, wrong.Value, takes)
 	}
 	return fmt.Errorf("%s %s; it takes %s", where, strings.TrimPrefix(err.Error(), "json: "), takes)
 }
@@ -127,8 +169,8 @@ func (mi *instance) record(call sobek.FunctionCall) sobek.Value {
 	})
 	set("noiseFloor", func(call sobek.FunctionCall) sobek.Value {
 		share := call.Argument(0).ToFloat()
-		if math.IsNaN(share) || share < 0 || share > 10 {
-			mi.throw(fmt.Errorf("noiseFloor: argument got %s; it takes a share such as 0.02", describe(call.Argument(0))))
+		if math.IsNaN(share) || share < 0 || share > 1 {
+			mi.throw(fmt.Errorf("noiseFloor: argument got %s; it takes a share from 0 to 1, such as 0.02", describe(call.Argument(0))))
 		}
 		rec.SetNoiseFloor(share)
 		return sobek.Undefined()
@@ -168,16 +210,16 @@ func (mi *instance) configureRecord(v sobek.Value) error {
 		return fmt.Errorf("record: options are %w", err)
 	}
 	if path, value, found := nonFinite(object, encoded); found {
-		return fmt.Errorf("record: option %s got %s, which JSON has no form for; %s", path, value, takes)
+		return fmt.Errorf("record: option %s got %s, which JSON has no form for; it takes what JSON can say, such as null", path, value)
 	}
 	var opts recordOptions
 	if err := decodeMember(encoded, &opts, "", members); err != nil {
 		return err
 	}
-	if err := decodeMember(opts.Run, &opts.run, "run", "{data, state, workload, environment, protocol}, each an object of texts"); err != nil {
+	if err := decodeMember(opts.Run, &opts.run, "run", "{data, state, workload, environment, protocol}, each an object of texts and numbers"); err != nil {
 		return err
 	}
-	if err := decodeMember(opts.System, &opts.system, "system", "{server, cli, apiVersion, build, backend}, each a text, and config, an object of texts"); err != nil {
+	if err := decodeMember(opts.System, &opts.system, "system", "{server, cli, apiVersion, build, backend}, each a text, and config, an object of texts and numbers"); err != nil {
 		return err
 	}
 	switch opts.system.Build {
@@ -208,7 +250,9 @@ func (r *recording) configure(mi *instance, opts recordOptions) error {
 	}); err != nil {
 		return fmt.Errorf("record: %w", err)
 	}
-	r.recorder.SetSystem(recorder.System(opts.system))
+	r.recorder.SetSystem(recorder.System{
+		Server: opts.system.Server, CLI: opts.system.CLI, APIVersion: opts.system.APIVersion, Build: opts.system.Build, Backend: opts.system.Backend, Config: opts.system.Config,
+	})
 	r.recorder.SetDataset(datasetOf(opts.Dataset))
 	r.config = &recordConfig{name: opts.Name, dir: opts.Dir}
 	r.recorder.SetPartialPath(r.config.path(partialFile))

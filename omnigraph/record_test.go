@@ -40,14 +40,14 @@ func TestARunIsRecordedWithItsStateDatasetAndScenarios(t *testing.T) {
 	t.Setenv("OMNIGRAPH_STORE", store)
 	r := newRuntime(t)
 	r.js(fmt.Sprintf(`const og = connect(%q, {graph: "council"});
-		const rec = record({name: "test", dir: %q, dataset: '{"builder":"council/1","seed":7,"rows":913,"sha256":"abc"}', run: {data: {rows: "913"}}, settings: {preset: "quick"}});
+		const rec = record({name: "test", dir: %q, dataset: '{"builder":"council/1","seed":7,"rows":913,"sha256":"abc"}', run: {data: {rows: 913, skew: "none"}, workload: null}, system: {config: {cache_mb: 64}}, settings: {preset: "quick"}});
 		record({name: "test", dir: %q})`, server.URL, dir, dir))
 	assert.Contains(t, r.throws(`record({name: "other"})`), "one record")
 	r.enter()
 	assert.Equal(t, map[string]any{"rows": map[string]any{"node:Memory": 913.0}, "commits": 3.0, "commitsSinceOptimize": 2.0, "dataFiles": 3.0}, r.export(r.js(`rec.before(og)`)))
 	r.js(readCode)
 	r.js(`rec.event("optimize", "by hand", 12); rec.extra("own", {a: [1, NaN]}); rec.noiseFloor(0.02); rec.after(og)`)
-	for code, want := range map[string]string{`rec.noiseFloor("x")`: "noiseFloor", `rec.event("a", "b", -1)`: "took", `rec.before({})`: "client"} {
+	for code, want := range map[string]string{`rec.noiseFloor("x")`: "noiseFloor", `rec.noiseFloor(2)`: "got 2; it takes a share from 0 to 1", `rec.event("a", "b", -1)`: "took", `rec.before({})`: "client"} {
 		assert.Contains(t, r.throws(code), want)
 	}
 	out := r.export(r.js(`report({metrics: {"iterations{scenario:default}": {type: "counter", contains: "default", values: {count: 1, rate: 1}}, omnigraph_ops: {type: "counter", contains: "default", values: {count: 8, rate: 1}, thresholds: {"count<1": {ok: false}}}}, options: {}, state: {}})`))
@@ -66,7 +66,9 @@ func TestARunIsRecordedWithItsStateDatasetAndScenarios(t *testing.T) {
 	assert.Equal(t, "optimize", rec.Events[0].Kind)
 	assert.Equal(t, map[string]any{"a": []any{1.0, nil}}, rec.Extra["own"])
 	assert.InDelta(t, 0.02, rec.Limits.NoiseFloor, 1e-9)
-	assert.Equal(t, "913", rec.Run.Data["rows"])
+	assert.Equal(t, "913", rec.Run.Data["rows"], "a number is taken as its text")
+	assert.Equal(t, "none", rec.Run.Data["skew"])
+	assert.Equal(t, map[string]string{"cache_mb": "64"}, rec.System.Config)
 	assert.FileExists(t, filepath.Join(dir, markdownFile))
 	assert.FileExists(t, filepath.Join(dir, htmlFile))
 	for _, secret := range []string{"Bearer"} {

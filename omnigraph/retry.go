@@ -19,7 +19,7 @@ type retryPolicy struct {
 	maxElapsed    time.Duration
 	baseDelay     time.Duration
 	maxDelay      time.Duration
-	budget        float64 // retries per operation that the process may spend in the long run; 0 is no limit
+	budget        float64 // retries per operation that the process may spend beyond budgetBurst; 0 is no limit
 	kinds         []wire.ErrorKind
 	indeterminate bool
 }
@@ -55,11 +55,11 @@ func setRetry(s *settings, v sobek.Value, rt *sobek.Runtime) error {
 		case "maxAttempts":
 			takes, err = "a whole number from 1 to 1000", setInt(&p.maxAttempts, value, 1, 1000)
 		case "maxElapsed":
-			takes, err = "a duration", setDuration(&p.maxElapsed, value, true)
+			takes, err = "a duration above 0, at most 24h", setDuration(&p.maxElapsed, value, true)
 		case "baseDelay":
-			takes, err = "a duration", setDuration(&p.baseDelay, value, false)
+			takes, err = "a duration, at most 24h", setDuration(&p.baseDelay, value, false)
 		case "maxDelay":
-			takes, err = "a duration", setDuration(&p.maxDelay, value, false)
+			takes, err = "a duration, at most 24h", setDuration(&p.maxDelay, value, false)
 		case "budget":
 			takes, err = "a number above 0, at most 1000: retries per operation", setFloat(&p.budget, value, 0, 1000)
 		case "kinds":
@@ -97,16 +97,24 @@ func setFloat(to *float64, v sobek.Value, above, high float64) error {
 	return nil
 }
 
+// hopeless are the kinds whose repetition can't come out otherwise, whatever happens on the server meanwhile.
+var hopeless = []wire.ErrorKind{wire.KindBadRequest, wire.KindUnsupported, wire.KindCanceled}
+
 func setKinds(to *[]wire.ErrorKind, v sobek.Value, rt *sobek.Runtime) error {
 	var names []string
-	if err := setStrings(&names, v, rt); err != nil {
+	if err := setStrings(&names, v, rt); err == errWrongType { //nolint:errorlint // a sentinel of this package, never wrapped
 		return err
+	} else if err != nil {
+		return fmt.Errorf("has the member kinds, which %w", err)
 	}
 	kinds := make([]wire.ErrorKind, len(names))
 	for i, n := range names {
 		kinds[i] = wire.ErrorKind(n)
 		if !kinds[i].Known() {
 			return fmt.Errorf("has the member kinds with %q, which is no error kind; docs/reference.md lists them", n)
+		}
+		if slices.Contains(hopeless, kinds[i]) {
+			return fmt.Errorf("has the member kinds with %q, which is never repeated: the same operation would fail again", n)
 		}
 	}
 	*to = kinds

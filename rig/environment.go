@@ -84,6 +84,22 @@ func (e environment) forOwnCalls() environment {
 	})
 }
 
+// fromHere makes the path of the emulator's faults one that holds in any folder: the server runs in the rig's, and a
+// relative path is meant from the caller's.
+func (e environment) fromHere() environment {
+	path := e.get(emulatorFaults)
+	if path == "" || filepath.IsAbs(path) {
+		return e
+	}
+
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return e // the current folder is gone: the emulator says that it doesn't find the file
+	}
+
+	return e.with(emulatorFaults, abs)
+}
+
 // lookPath is exec.LookPath with this environment's PATH; entries that are not absolute don't count.
 func (e environment) lookPath(name string) string {
 	for _, dir := range filepath.SplitList(e.get("PATH")) {

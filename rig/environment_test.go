@@ -1,6 +1,7 @@
 package rig
 
 import (
+	"path/filepath"
 	"slices"
 	"testing"
 )
@@ -28,6 +29,24 @@ func TestTheRigsOwnCallsAreSparedTheEmulatorsFaults(t *testing.T) {
 
 	if got := env.forOmnigraph(); !slices.Equal(got, env) {
 		t.Errorf("the server's: %v", got)
+	}
+}
+
+func TestAFaultFileIsTakenFromTheCallersFolder(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+
+	for value, want := range map[string]string{
+		"faults.json": filepath.Join(dir, "faults.json"), "../f2.json": filepath.Join(filepath.Dir(dir), "f2.json"), "/etc/f.json": "/etc/f.json", "": "",
+	} {
+		env := environment{"OMNIGRAPH_EMULATOR_FAULTS=" + value, "A=1"}.fromHere()
+		if got := env.get("OMNIGRAPH_EMULATOR_FAULTS"); got != want || env.get("A") != "1" {
+			t.Errorf("%q became %q, want %q", value, got, want)
+		}
+	}
+
+	if got := (environment{"A=1"}).fromHere(); !slices.Equal(got, environment{"A=1"}) {
+		t.Errorf("%v", got)
 	}
 }
 

@@ -263,12 +263,13 @@ func (r *Rig) bootOn(ctx context.Context, b Binaries, o UpOptions, port int, tok
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), b.Server, "--cluster", r.dir, "--bind", address) // #nosec G204
 	cmd.Dir = r.dir
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.Env = append(env.forOmnigraph().with(
+	own := append(env.forOmnigraph().with(
 		"OMNIGRAPH_HOME", r.path(homeDir),
 		"OMNIGRAPH_SERVER_BEARER_TOKENS_FILE", r.TokensFile(),
 		"RUST_LOG", logLevel(env),
 		"NO_COLOR", "1",
 	), o.ServerEnv...)
+	cmd.Env = own.fromHere()
 
 	cmd.SysProcAttr = attributes(true, syscall.SIGKILL)
 	if o.Detach {

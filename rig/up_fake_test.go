@@ -14,6 +14,25 @@ import (
 	"github.com/mitodl/xk6-omnigraph/rig"
 )
 
+func TestTheServerFindsTheCallersFaultFile(t *testing.T) {
+	r := made(t)
+	b := fakes(t, obligingCLI, `cat "$OMNIGRAPH_EMULATOR_FAULTS"
+exit 3`)
+	t.Chdir(t.TempDir())
+
+	if err := os.WriteFile("faults.json", []byte("the caller's faults\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	env := append(os.Environ(), "OMNIGRAPH_EMULATOR_FAULTS=faults.json")
+	_, err := r.Up(t.Context(), rig.UpOptions{Binaries: b, Env: env})
+
+	var boot *rig.BootError
+	if !errors.As(err, &boot) || !strings.Contains(strings.Join(boot.Log, "\n"), "the caller's faults") {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestAServerThatDiesAtBootShowsItsLastLines(t *testing.T) {
 	r := made(t)
 	b := fakes(t, obligingCLI, `printf '\033[32mstarting\033[0m\n'

@@ -61,8 +61,8 @@ export function fraction(env, name) {
     return undefined;
   }
   const n = Number(text);
-  if (!Number.isFinite(n) || n < 0) {
-    throw new Error(`${name} got "${text}"; it takes a share such as 0.02`);
+  if (!(n >= 0 && n <= 1)) {
+    throw new Error(`${name} got "${text}"; it takes a share from 0 to 1, such as 0.02`);
   }
   return n;
 }
