@@ -3,11 +3,13 @@ package report
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 )
 
 // Markdown renders the document for a pull request or a file beside the record.
 func (d *Document) Markdown(w io.Writer) error {
+	d = d.legible()
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n", escapeMarkdown(d.Title))
 	if d.Banner != "" {
@@ -85,9 +87,21 @@ func writeMarkdownRow(b *strings.Builder, cells []string) {
 	b.WriteByte('\n')
 }
 
-// escapeMarkdown keeps names and error kinds from a record from becoming markup.
+// escapeMarkdown keeps names and error kinds from a record from becoming markup. A bracket matters only where it would
+// make a link or a link's definition: intervals are written in brackets, and stay readable in the file.
 func escapeMarkdown(s string) string {
-	return strings.NewReplacer(
-		"\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "<", "&lt;", ">", "&gt;", "\n", " ", "\r", " ",
-	).Replace(s)
+	s = markdownEscapes.Replace(s)
+	if blockMarkup.MatchString(s) {
+		s = `\` + s
+	}
+	return s
 }
+
+var (
+	markdownEscapes = strings.NewReplacer(
+		"](", `\](`, "]:", `\]:`,
+		`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "<", "&lt;", ">", "&gt;", "\n", " ", "\r", " ",
+	)
+	// blockMarkup begins a heading, a list, a rule or a block of code. A sign before a number does not.
+	blockMarkup = regexp.MustCompile(`^(?:#|[-+] |[-+]$|---|===|~~~)`)
+)

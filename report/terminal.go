@@ -22,6 +22,7 @@ type TerminalOptions struct {
 
 // Terminal renders the document as text for a terminal.
 func (d *Document) Terminal(w io.Writer, opts TerminalOptions) error {
+	d = d.legible()
 	if opts.Width <= 0 {
 		opts.Width = usualWidth
 	}

@@ -155,7 +155,7 @@ func read(to IO, path string) (*recorder.Record, error) {
 	}
 	words := make([]string, 0, shownProblems+1)
 	for _, p := range problems[:min(len(problems), shownProblems)] {
-		words = append(words, p.Error())
+		words = append(words, report.Legible(p.Error()))
 	}
 	if more := len(problems) - shownProblems; more > 0 {
 		words = append(words, fmt.Sprintf("and %d more, which record validate lists", more))

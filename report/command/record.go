@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mitodl/xk6-omnigraph/recorder"
+	"github.com/mitodl/xk6-omnigraph/report"
 )
 
 func recordCommand(to IO) *cobra.Command {
@@ -67,7 +68,9 @@ func validate(to IO, path string) validated {
 	}
 	if err == nil {
 		v.Verdict, v.Reasons = rec.Verdict, rec.Reasons
-		err = errors.Join(rec.Check()...)
+		for _, problem := range rec.Check() {
+			err = errors.Join(err, errors.New(report.Legible(problem.Error())))
+		}
 	}
 	v.OK = err == nil
 	if err != nil {
