@@ -41,7 +41,7 @@ func (r *Rig) cli(ctx context.Context, bin string, env environment, out any, arg
 
 	cmd := exec.CommandContext(ctx, bin, args...) // #nosec G204 -- the caller's own binary
 	cmd.Dir = r.dir
-	cmd.Env = env.forOwnCalls().with("OMNIGRAPH_HOME", r.path(homeDir), "NO_COLOR", "1")
+	cmd.Env = env.forOwnCalls().fromHere().with("OMNIGRAPH_HOME", r.path(homeDir), "NO_COLOR", "1")
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	cmd.SysProcAttr = attributes(true, syscall.SIGKILL)
 	cmd.WaitDelay = pipeDelay

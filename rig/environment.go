@@ -73,8 +73,11 @@ func (e environment) forOmnigraph() environment {
 	return out
 }
 
-// emulatorFaults names the file of faults that the emulator shall have.
-const emulatorFaults = "OMNIGRAPH_EMULATOR_FAULTS"
+// Variables of the emulator's that name a file: of faults, and of a cost model.
+const (
+	emulatorFaults  = "OMNIGRAPH_EMULATOR_FAULTS"
+	emulatorProfile = "OMNIGRAPH_EMULATOR_PROFILE"
+)
 
 // forOwnCalls is for the rig's own calls of the CLI: the emulator's faults are meant for what is measured, and must neither
 // hit the boot nor be used up by it.
@@ -84,20 +87,24 @@ func (e environment) forOwnCalls() environment {
 	})
 }
 
-// fromHere makes the path of the emulator's faults one that holds in any folder: the server runs in the rig's, and a
-// relative path is meant from the caller's.
+// fromHere makes the paths of the emulator's faults and cost model such as hold in any folder: what the rig starts runs in
+// the rig's, and a relative path is meant from the caller's. A cost model may also be one of the emulator's own, by its name.
 func (e environment) fromHere() environment {
-	path := e.get(emulatorFaults)
-	if path == "" || filepath.IsAbs(path) {
-		return e
+	for _, name := range []string{emulatorFaults, emulatorProfile} {
+		path := e.get(name)
+		if path == "" || filepath.IsAbs(path) || name == emulatorProfile && filepath.Ext(path) == "" && filepath.Base(path) == path {
+			continue
+		}
+
+		abs, err := filepath.Abs(path)
+		if err != nil {
+			continue // the current folder is gone: the emulator says that it doesn't find the file
+		}
+
+		e = e.with(name, abs)
 	}
 
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return e // the current folder is gone: the emulator says that it doesn't find the file
-	}
-
-	return e.with(emulatorFaults, abs)
+	return e
 }
 
 // lookPath is exec.LookPath with this environment's PATH; entries that are not absolute don't count.

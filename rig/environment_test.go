@@ -32,7 +32,7 @@ func TestTheRigsOwnCallsAreSparedTheEmulatorsFaults(t *testing.T) {
 	}
 }
 
-func TestAFaultFileIsTakenFromTheCallersFolder(t *testing.T) {
+func TestTheEmulatorsFilesAreTakenFromTheCallersFolder(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 
@@ -42,6 +42,14 @@ func TestAFaultFileIsTakenFromTheCallersFolder(t *testing.T) {
 		env := environment{"OMNIGRAPH_EMULATOR_FAULTS=" + value, "A=1"}.fromHere()
 		if got := env.get("OMNIGRAPH_EMULATOR_FAULTS"); got != want || env.get("A") != "1" {
 			t.Errorf("%q became %q, want %q", value, got, want)
+		}
+	}
+
+	for value, want := range map[string]string{
+		"spike": "spike", "none": "none", "model.json": filepath.Join(dir, "model.json"), "./model": filepath.Join(dir, "model"), "/etc/m": "/etc/m",
+	} {
+		if got := (environment{"OMNIGRAPH_EMULATOR_PROFILE=" + value}).fromHere().get("OMNIGRAPH_EMULATOR_PROFILE"); got != want {
+			t.Errorf("cost model %q became %q, want %q", value, got, want)
 		}
 	}
 
