@@ -15,8 +15,8 @@ import (
 // TerminalOptions says what a terminal can show.
 type TerminalOptions struct {
 	Color bool
-	// Width wraps sentences and the cells of tables; 0 stands for 100 columns. A table with more columns than that can
-	// hold is wider. [TerminalWidth] finds it.
+	// Width wraps sentences and the cells of tables; 0 stands for 100 columns, and 60 are the least. A table of more columns
+	// than it holds is shown in parts. [TerminalWidth] finds it.
 	Width int
 }
 
@@ -26,10 +26,11 @@ func (d *Document) Terminal(w io.Writer, opts TerminalOptions) error {
 	if opts.Width <= 0 {
 		opts.Width = usualWidth
 	}
+	opts.Width = max(opts.Width, leastWidth)
 	t := terminal{opts: opts}
-	t.line(t.style(d.Title, text.Bold))
+	t.wrapped("", t.style(d.Title, text.Bold))
 	if d.Banner != "" {
-		t.line(t.style("! "+d.Banner, text.Bold, text.FgYellow))
+		t.wrapped("", t.style("! "+d.Banner, text.Bold, text.FgYellow))
 	}
 	t.line("")
 	t.wrapped("", t.style(d.Meaning, verdictColor(d.Verdict)))
@@ -47,7 +48,7 @@ func (d *Document) Terminal(w io.Writer, opts TerminalOptions) error {
 	}
 	for _, s := range d.Sections {
 		t.line("")
-		t.line(t.style(s.Title, text.Bold))
+		t.wrapped("", t.style(s.Title, text.Bold))
 		for _, p := range s.Text {
 			t.wrapped("", p)
 		}
@@ -61,7 +62,9 @@ func (d *Document) Terminal(w io.Writer, opts TerminalOptions) error {
 			if !strings.HasPrefix(tab.Caption, s.Title) {
 				t.wrapped("", tab.Caption)
 			}
-			t.line(t.table(tab))
+			for _, part := range tab.parts(opts.Width) {
+				t.line(t.table(part))
+			}
 		}
 		for _, n := range s.Notes {
 			t.wrapped("  ", n)
@@ -142,23 +145,79 @@ func columns(tab Table, width int) []table.ColumnConfig {
 	return configs
 }
 
-// longWord is how long a word may be before a column may cut it: a path in an error message, say.
-const longWord = 24
+const (
+	// longWord is how long a word may be before a column may cut it: a path in an error message, say.
+	longWord = 24
+	// tableFrame is what a column takes beside its text: a border and a space on either side.
+	tableFrame = 3
+)
 
-// columnWidths gives each column what it needs, less what the table is too wide: the widest column of words gives way
-// first, then the widest of figures, but none to less than its longest word. A word that is longer than most is cut.
-func columnWidths(tab Table, width int) []int {
-	widths, words := make([]int, len(tab.Header)), make([]int, len(tab.Header))
-	for _, row := range append([][]string{tab.Header}, tab.Rows...) {
-		for i, cell := range row[:min(len(row), len(widths))] {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+// columnNeeds is how wide a table's columns are as they stand, and how wide they are at least: as their longest word, of
+// which one that is longer than most is cut.
+func (t Table) columnNeeds() (widths, words []int) {
+	lines := append([][]string{t.Header}, t.Rows...)
+	columns := 0
+	for _, row := range lines {
+		columns = max(columns, len(row)) // a script's own table may have more cells than headings
+	}
+	widths, words = make([]int, columns), make([]int, columns)
+	for _, row := range lines {
+		for i, cell := range row {
+			widths[i] = max(widths[i], text.StringWidthWithoutEscSequences(cell))
 			for _, word := range strings.Fields(cell) {
-				words[i] = max(words[i], min(utf8.RuneCountInString(word), longWord))
+				words[i] = max(words[i], min(text.StringWidthWithoutEscSequences(word), longWord))
 			}
 		}
 	}
-	const frame = 3 // a border and a space on either side
-	total := frame*len(widths) + 1
+	return widths, words
+}
+
+// parts gives the table in as many parts as it takes to fit the width: each has the first column, which names the rows,
+// and some of the others.
+func (t Table) parts(width int) []Table {
+	_, words := t.columnNeeds()
+	var parts []Table
+	for next := 1; next < len(words); {
+		part := []int{0}
+		for left := width - 1 - tableFrame - words[0]; next < len(words); next++ {
+			left -= tableFrame + words[next]
+			if left < 0 && len(part) > 1 {
+				break
+			}
+			part = append(part, next)
+		}
+		parts = append(parts, t.only(part))
+	}
+	if len(parts) <= 1 {
+		return []Table{t}
+	}
+	return parts
+}
+
+// only is the table with some of its columns.
+func (t Table) only(columns []int) Table {
+	pick := func(cells []string) []string {
+		out := make([]string, 0, len(columns))
+		for _, i := range columns {
+			if i < len(cells) {
+				out = append(out, cells[i])
+			}
+		}
+		return out
+	}
+	out := t
+	out.Header, out.Rows = pick(t.Header), make([][]string, len(t.Rows))
+	for i, row := range t.Rows {
+		out.Rows[i] = pick(row)
+	}
+	return out
+}
+
+// columnWidths gives each column what it needs, less what the table is too wide: the widest column of words gives way
+// first, then the widest of figures, but none to less than its longest word.
+func columnWidths(tab Table, width int) []int {
+	widths, words := tab.columnNeeds()
+	total := tableFrame*len(widths) + 1
 	for _, w := range widths {
 		total += w
 	}
