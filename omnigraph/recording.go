@@ -39,11 +39,13 @@ type recording struct {
 	config   *recordConfig
 	summary  *summaryFacts
 	// begun says that a test has begun, and not only its init code.
-	begun    bool
+	begun bool
+	// signals are those that came while the test went on; watched is closed once all of them are noted.
 	signals  chan os.Signal
+	watched  chan struct{}
 	signaled bool
-	// over says that the test has ended: iterations and teardown are done, and a signal ends nothing early any more.
-	over bool
+	// late takes the signals after the test, which end nothing early any more, nor this process before the record stands.
+	late chan os.Signal
 	// unwritable is why the record will not be written, or nil.
 	unwritable error
 	// doubtful is why the record will probably not be written, found when the test was over, or nil.
@@ -125,6 +127,7 @@ func follow(events common.Events, r *recording) {
 			case eventTestStart:
 				r.start()
 			case eventTestEnd:
+				r.testOver()
 				r.rehearse()
 			case eventExit:
 				r.end(exitError(e.Data))
@@ -164,28 +167,44 @@ func (r *recording) start() {
 		return
 	}
 	r.prepareFolder()
-	ch := make(chan os.Signal, 1)
-	r.signals = ch
+	ch, done := make(chan os.Signal, 1), make(chan struct{})
+	r.signals, r.watched = ch, done
 	signal.Notify(ch, syscall.SIGINT, syscall.SIGTERM)
 	go func() {
+		defer close(done)
 		if s, ok := <-ch; ok {
 			r.interrupted(s)
 		}
 	}()
 }
 
-// interrupted notes the signal that ends the test. One that comes while the summary is made ends nothing early.
+// interrupted notes the signal that ends the test.
 func (r *recording) interrupted(s os.Signal) {
 	name := "SIGTERM"
 	if s == syscall.SIGINT {
 		name = "SIGINT"
 	}
 	r.mu.Lock()
-	late := r.over
-	r.signaled = r.signaled || !late
+	r.signaled = true
 	r.mu.Unlock()
-	if !late {
-		r.recorder.SetEndedBy(name)
+	r.recorder.SetEndedBy(name)
+}
+
+// testOver ends the watch for signals: iterations and teardown are done. What k6 was sent before is noted when it
+// returns, however soon the test ended over it.
+func (r *recording) testOver() {
+	r.mu.Lock()
+	signals := r.signals
+	r.signals = nil
+	if signals != nil {
+		r.late = make(chan os.Signal, 1)
+		signal.Notify(r.late, syscall.SIGINT, syscall.SIGTERM)
+	}
+	r.mu.Unlock()
+	if signals != nil {
+		signal.Stop(signals) // waits for signals on their way
+		close(signals)
+		<-r.watched
 	}
 }
 
@@ -227,11 +246,11 @@ func (r *recording) prepareFolder() {
 
 // end writes the record if the script asked for one, and stops what start began.
 func (r *recording) end(err error) {
+	r.testOver() // for hosts without events
 	r.mu.Lock()
-	if r.signals != nil {
-		signal.Stop(r.signals)
-		close(r.signals)
-		r.signals = nil
+	if r.late != nil {
+		signal.Stop(r.late)
+		r.late = nil
 	}
 	spare := r.spare
 	r.spare = nil

@@ -100,7 +100,6 @@ func reports(rec *recorder.Record) ([]reportData, error) {
 // be written at k6's end: by then a failure changes nothing any more.
 func (r *recording) rehearse() {
 	r.mu.Lock()
-	r.over = true
 	wanted, config := r.wanted(), r.config
 	spare := r.spare
 	if wanted {

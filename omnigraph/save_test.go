@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -192,12 +193,23 @@ func TestASignalAfterTheTestEndsNothingEarly(t *testing.T) {
 			dir := t.TempDir()
 			run := beginRun(t, dir, server.URL)
 			run.js(readCode)
-			if !c.late {
-				run.recording.interrupted(syscall.SIGTERM)
+			// As k6 itself has it: a signal that this has is sent, and may be on its way to the recording.
+			sent := make(chan os.Signal, 1)
+			signal.Notify(sent, syscall.SIGTERM)
+			defer signal.Stop(sent)
+			terminate := func() {
+				self, err := os.FindProcess(os.Getpid())
+				require.NoError(t, err)
+				require.NoError(t, self.Signal(syscall.SIGTERM))
+				<-sent
 			}
-			run.recording.rehearse() // k6's TestEnd
+			if !c.late {
+				terminate()
+			}
+			run.recording.testOver()
+			run.recording.rehearse()
 			if c.late {
-				run.recording.interrupted(syscall.SIGTERM)
+				terminate()
 			}
 			run.recording.end(nil)
 			assert.Equal(t, c.want, read(t, dir, recordFile).Invocation.EndedBy)
