@@ -15,7 +15,7 @@
 import { CLIClient, HTTPClient, record, report } from 'k6/x/omnigraph';
 import { givenTokens } from './lib/actors.js';
 import { choice, number, target } from './lib/target.js';
-import { begin, compacted, described, leave, needKeys, optimizeNow, share, sized, tell } from './lib/scenario.js';
+import { begin, compacted, compareOptions, described, leave, needKeys, optimizeNow, share, sized, tell } from './lib/scenario.js';
 import { mixer, ownRows, parseMix, writes } from './lib/mix.js';
 
 const presets = {
@@ -81,6 +81,7 @@ const http = new HTTPClient({ url: where.uri, graph: where.graph, token: givenTo
 const cli = new CLIClient({ server: where.uri, graph: where.graph, token: where.token, bin: where.bin, store: where.store, timeout: '600s' });
 
 export function setup() {
+  compareOptions('mix', rate > 0 ? { duration, rate } : { duration, vus });
   const data = begin(where, http, rec, { writes: writes(mix), divisible: true });
   needKeys(data, where);
   if (where.store && where.mayWrite && share()) {

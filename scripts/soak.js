@@ -15,7 +15,7 @@ import exec from 'k6/execution';
 import { CLIClient, HTTPClient, record, report } from 'k6/x/omnigraph';
 import { givenTokens } from './lib/actors.js';
 import { number, target } from './lib/target.js';
-import { begin, described, leave, needKeys, optimizeNow, sized, tell } from './lib/scenario.js';
+import { begin, compareOptions, described, leave, needKeys, optimizeNow, sized, tell } from './lib/scenario.js';
 import { mixer, ownRows, parseMix, writes } from './lib/mix.js';
 
 const presets = {
@@ -69,6 +69,7 @@ const http = new HTTPClient({ url: where.uri, graph: where.graph, token: givenTo
 const cli = new CLIClient({ server: where.uri, graph: where.graph, token: where.token, bin: where.bin, store: where.store, timeout: '600s' });
 
 export function setup() {
+  compareOptions('soak', { duration, rate });
   const data = begin(where, http, rec, { writes: writes(mix), divisible: true });
   needKeys(data, where);
   rec.extra('soak', { rate, duration, optimizeEvery });

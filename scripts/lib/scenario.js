@@ -69,6 +69,27 @@ export function undivided() {
   }
 }
 
+// compareOptions says which of the values that this environment asks for the options in force don't have: those of an archive
+// are of the moment when it was made.
+export function compareOptions(scenario, wanted) {
+  const inForce = (exec.test.options.scenarios || {})[scenario];
+  const same = (a, b) => a === b || (typeof a === 'string' && typeof b === 'string' && seconds(a) === seconds(b));
+  const fixed = inForce ? Object.keys(wanted).filter((name) => !same(inForce[name], wanted[name])) : [];
+  if (fixed.length > 0) {
+    const told = fixed.map((name) => `${name} ${inForce[name] === undefined ? '(none)' : inForce[name]} and not ${wanted[name]}`);
+    console.warn(`the options were fixed when the archive was made, the environment changes them no more: ${told.join(', ')}`);
+  }
+}
+
+// seconds reads a duration as k6 does: 1m30s, 5m0s, 500ms, or a number of milliseconds.
+function seconds(text) {
+  if (/^[0-9.]+$/.test(text)) {
+    return Number(text) / 1000;
+  }
+  const units = { ms: 0.001, s: 1, m: 60, h: 3600, d: 86400 };
+  return [...text.matchAll(/([0-9.]+)(ms|s|m|h|d)/g)].reduce((sum, [, n, unit]) => sum + Number(n) * units[unit], 0);
+}
+
 // share is the part of the test that this process does, or nothing if that is all of it.
 export function share() {
   const segment = exec.test.options.executionSegment;

@@ -41,6 +41,42 @@ func archived(t *testing.T, script string, env ...string) string {
 	return file
 }
 
+func TestAnArchiveSaysWhichSizesTheEnvironmentDoesNotChange(t *testing.T) {
+	t.Parallel()
+	const fixed = "the options were fixed when the archive was made"
+	archives := map[string]string{}
+	for _, script := range []string{"mix", "soak"} {
+		archives[script] = archived(t, "../../scripts/"+script+".js")
+	}
+	for _, c := range []struct {
+		script string
+		env    []string
+		want   string
+	}{
+		{"mix", []string{"DURATION=3s", "PRESET=short"}, "duration 5m0s and not 3s"},
+		{"mix", []string{"DURATION=3s", "VUS=2"}, "duration 5m0s and not 3s, vus 4 and not 2"},
+		{"mix", []string{"RATE=7"}, "rate (none) and not 7"},
+		{"mix", []string{"DURATION=300000"}, ""},
+		{"mix", nil, ""},
+		{"soak", []string{"PRESET=short", "RATE=7"}, "duration 1h0m0s and not 60s, rate 10 and not 7"},
+		{"soak", []string{"DURATION=60m"}, ""},
+	} {
+		cmd := exec.CommandContext(t.Context(), k6, "run", "--quiet", "--no-usage-report", "--no-color", archives[c.script])
+		cmd.Dir = t.TempDir()
+		cmd.Env = append([]string{"OMNIGRAPH_URI=http://127.0.0.1:1"}, c.env...)
+		out, err := cmd.CombinedOutput()
+		var exit *exec.ExitError
+		require.ErrorAs(t, err, &exit, "%s", out)
+		assert.Equal(t, 108, exit.ExitCode(), "the server is not there: %s", out)
+		if c.want == "" {
+			assert.NotContains(t, string(out), fixed, "%s %v", c.script, c.env)
+		} else {
+			assert.Contains(t, string(out), fixed, "%s %v", c.script, c.env)
+			assert.Contains(t, string(out), c.want, "%s %v", c.script, c.env)
+		}
+	}
+}
+
 func TestEveryScriptRunsFromItsArchiveWithTheAddressGivenAtRunTime(t *testing.T) {
 	t.Parallel()
 	examples, err := filepath.Glob("../../examples/*.js")
