@@ -1,6 +1,7 @@
 package robust
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -131,7 +132,9 @@ func TestFiveThousandOperationsLeakNothing(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		// The end of an iteration cuts off what runs over both transports.
+		// The end of an iteration cuts off what runs over both transports. The restart may only just have begun.
+		server.Faults.Set(faults.Plan{})
+		users[vus].js(`while (!own.snapshot().ok) { }`)
 		server.Faults.Set(faults.Plan{Rules: []faults.Rule{{Kind: faults.Latency, Delay: faults.Duration(time.Minute)}}})
 		for len(server.Arrived) > 0 {
 			<-server.Arrived
@@ -140,11 +143,12 @@ func TestFiveThousandOperationsLeakNothing(t *testing.T) {
 		processes := len(lines(t, pids))
 		require.NoError(t, users[vus].VU.Runtime().Set("cutOff", func() {
 			wg.Go(func() {
-				late := time.After(30 * time.Second)
+				late, stop := context.WithTimeout(context.Background(), 30*time.Second)
+				defer stop()
 				for range calls {
 					select {
 					case <-server.Arrived:
-					case <-late:
+					case <-late.Done():
 					}
 				}
 				// Each process has one of its own.
