@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mitodl/xk6-omnigraph/emulator/costmodel"
+	"github.com/mitodl/xk6-omnigraph/internal/executable"
 	"github.com/mitodl/xk6-omnigraph/omnigraph/wire"
 	"github.com/mitodl/xk6-omnigraph/recorder"
 )
@@ -72,11 +73,11 @@ func TestARunOnTheEmulatorIsLabelledByItsFirstAnswer(t *testing.T) {
 func TestACLIRunOnAnEmulatedRigIsLabelled(t *testing.T) {
 	dir := t.TempDir()
 	program := filepath.Join(dir, emulatorProgram)
-	writeProgram(t, program, "#!/bin/sh\necho '{}'\n")
+	executable.Write(t, program, "#!/bin/sh\necho '{}'\n")
 	link := filepath.Join(dir, "omnigraph")
 	require.NoError(t, os.Symlink(program, link))
 	other := filepath.Join(dir, "other")
-	writeProgram(t, other, "#!/bin/sh\necho '{}'\n")
+	executable.Write(t, other, "#!/bin/sh\necho '{}'\n")
 	for _, c := range []struct {
 		name, code string
 		env        map[string]string

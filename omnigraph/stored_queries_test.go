@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mitodl/xk6-omnigraph/internal/executable"
 	"github.com/mitodl/xk6-omnigraph/rig"
 	"github.com/mitodl/xk6-omnigraph/rig/rigtest"
 )
@@ -183,16 +183,6 @@ func TestTheCatalogOfTheRealServer(t *testing.T) {
 	assert.Empty(t, of(r.taken(), "http_reqs"), "the CLI's own operations are no requests of k6's")
 }
 
-// writeProgram writes a script that is to be started. No process that a parallel test forks meanwhile may carry the open file
-// along: a program that is open for writing can't be started.
-func writeProgram(t *testing.T, path, text string) {
-	t.Helper()
-	syscall.ForkLock.RLock()
-	err := os.WriteFile(path, []byte(text), 0o700) //nolint:gosec // has to be executable
-	syscall.ForkLock.RUnlock()
-	require.NoError(t, err)
-}
-
 // scriptedCLI is a CLI that answers every call alike and writes down its arguments.
 func scriptedCLI(t *testing.T) (bin string, calls func() []string) {
 	t.Helper()
@@ -200,7 +190,7 @@ func scriptedCLI(t *testing.T) (bin string, calls func() []string) {
 	bin = filepath.Join(dir, "omnigraph")
 	log := filepath.Join(dir, "calls")
 	script := "#!/bin/sh\necho \"$1\" >> '" + log + "'\ncase $1 in\nmutate) echo '" + written + "' ;;\n*) echo '" + threeRows + "' ;;\nesac\n"
-	writeProgram(t, bin, script)
+	executable.Write(t, bin, script)
 	return bin, func() []string {
 		data, err := os.ReadFile(log)
 		if errors.Is(err, os.ErrNotExist) {

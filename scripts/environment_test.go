@@ -6,11 +6,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/mitodl/xk6-omnigraph/internal/executable"
 )
 
 func TestAValueThatCanNotBeIsRefusedByItsVariablesName(t *testing.T) {
@@ -60,16 +61,6 @@ func TestAValueThatCanNotBeIsRefusedByItsVariablesName(t *testing.T) {
 	}
 }
 
-// writeProgram writes a script that is to be started. No process that a parallel test forks meanwhile may carry the open file
-// along: a program that is open for writing can't be started.
-func writeProgram(t *testing.T, path, text string) {
-	t.Helper()
-	syscall.ForkLock.RLock()
-	err := os.WriteFile(path, []byte(text), 0o700) //nolint:gosec // has to be executable
-	syscall.ForkLock.RUnlock()
-	require.NoError(t, err)
-}
-
 func TestMakeSpikeTakesAPresetUnderEitherName(t *testing.T) {
 	t.Parallel()
 	program, err := exec.LookPath("make")
@@ -77,7 +68,7 @@ func TestMakeSpikeTakesAPresetUnderEitherName(t *testing.T) {
 		t.Skip("make is not installed")
 	}
 	stub := filepath.Join(t.TempDir(), "k6")
-	writeProgram(t, stub, "#!/bin/sh\necho \"$SPIKE_PRESET,$PRESET\"\n")
+	executable.Write(t, stub, "#!/bin/sh\necho \"$SPIKE_PRESET,$PRESET\"\n")
 	for name, c := range map[string]struct{ env, args []string }{
 		",":       {},
 		",short":  {env: []string{"PRESET=short"}},

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -17,11 +18,11 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/mitodl/xk6-omnigraph/emulator/demo"
 	"github.com/mitodl/xk6-omnigraph/emulator/faults"
 	"github.com/mitodl/xk6-omnigraph/emulator/server"
+	"github.com/mitodl/xk6-omnigraph/internal/leaks"
 )
 
 // faultyServer serves the demo under a plan of one rule for mutations.
@@ -284,15 +285,4 @@ func TestFaultsSpareOtherActors(t *testing.T) {
 	require.Equal(t, 500, ask(t, s, "POST", "/graphs/council/query", pointRead, "Authorization", "Bearer "+demo.Tokens["act-load-2"]).status)
 }
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(settling{m}) }
-
-// settling gives goroutines that are about to end the time for it.
-type settling struct{ *testing.M }
-
-func (s settling) Run() int {
-	code := s.M.Run()
-	for deadline := time.Now().Add(30 * time.Second); goleak.Find() != nil && time.Now().Before(deadline); {
-		time.Sleep(50 * time.Millisecond)
-	}
-	return code
-}
+func TestMain(m *testing.M) { os.Exit(leaks.Run(m)) }

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mitodl/xk6-omnigraph/internal/executable"
 	"github.com/mitodl/xk6-omnigraph/recorder"
 )
 
@@ -160,9 +161,9 @@ func TestTooFewDescriptorsAreNamedAndMakeTheRecordInvalid(t *testing.T) {
 	}))
 	t.Cleanup(s.Close)
 	bin := filepath.Join(t.TempDir(), "omnigraph")
-	writeProgram(t, bin, "#!/bin/sh\necho '"+oneRow+"'\n")
+	executable.Write(t, bin, "#!/bin/sh\necho '"+oneRow+"'\n")
 	limited := filepath.Join(t.TempDir(), "limited")
-	writeProgram(t, limited, fmt.Sprintf("#!/bin/sh\nulimit -n 60\nexec %q \"$@\"\n", k6))
+	executable.Write(t, limited, fmt.Sprintf("#!/bin/sh\nulimit -n 60\nexec %q \"$@\"\n", k6))
 	r := startWith(t, limited, `
 		import { Counter } from 'k6/metrics';
 		import { HTTPClient, CLIClient, record, report } from 'k6/x/omnigraph';

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mitodl/xk6-omnigraph/internal/executable"
 	"github.com/mitodl/xk6-omnigraph/recorder"
 )
 
@@ -118,23 +119,13 @@ func (r *run) record() *recorder.Record {
 	return rec
 }
 
-// writeProgram writes a script that is to be started. No process that a parallel test forks meanwhile may carry the open file
-// along: a program that is open for writing can't be started.
-func writeProgram(t *testing.T, path, text string) {
-	t.Helper()
-	syscall.ForkLock.RLock()
-	err := os.WriteFile(path, []byte(text), 0o700) //nolint:gosec // has to be executable
-	syscall.ForkLock.RUnlock()
-	require.NoError(t, err)
-}
-
 // slowCLI is a fake CLI that writes its process id down and starts a child that does, too; both sleep.
 func slowCLI(t *testing.T) (bin, pids string) {
 	t.Helper()
 	dir := t.TempDir()
 	pids = filepath.Join(dir, "pids")
 	bin = filepath.Join(dir, "omnigraph")
-	writeProgram(t, bin, fmt.Sprintf("#!/bin/sh\ntrap '' INT TERM\nsh -c 'echo $$ >> %[1]s; exec sleep 300' &\necho $$ >> %[1]s\nwait\n", pids))
+	executable.Write(t, bin, fmt.Sprintf("#!/bin/sh\ntrap '' INT TERM\nsh -c 'echo $$ >> %[1]s; exec sleep 300' &\necho $$ >> %[1]s\nwait\n", pids))
 	return bin, pids
 }
 

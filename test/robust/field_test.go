@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 	"github.com/mitodl/xk6-omnigraph/emulator/cli"
 	"github.com/mitodl/xk6-omnigraph/emulator/faults"
 	"github.com/mitodl/xk6-omnigraph/emulator/graph"
+	"github.com/mitodl/xk6-omnigraph/internal/executable"
 	"github.com/mitodl/xk6-omnigraph/rig/rigtest"
 )
 
@@ -78,23 +78,13 @@ func TestALoneSurrogateIsRefusedBeforeAnythingIsSent(t *testing.T) {
 	assert.Zero(t, sum(v.taken(), "http_reqs"))
 }
 
-// writeProgram writes a script that is to be started. No process that a parallel test forks meanwhile may carry the open file
-// along: a program that is open for writing can't be started.
-func writeProgram(t *testing.T, path, text string) {
-	t.Helper()
-	syscall.ForkLock.RLock()
-	err := os.WriteFile(path, []byte(text), 0o700) //nolint:gosec // has to be executable
-	syscall.ForkLock.RUnlock()
-	require.NoError(t, err)
-}
-
 // TestLongParametersAndManyRowsAreTheSameOverBothTransports goes through a CLI that writes down its longest argument.
 func TestLongParametersAndManyRowsAreTheSameOverBothTransports(t *testing.T) {
 	t.Parallel()
 	server := rigtest.Start(t)
 	dir := t.TempDir()
 	lengths, wrapper := filepath.Join(dir, "lengths"), filepath.Join(dir, "omnigraph")
-	writeProgram(t, wrapper, fmt.Sprintf("#!/bin/sh\nfor a; do echo ${#a} >> %q; done\nexec %q \"$@\"\n", lengths, server.Bin))
+	executable.Write(t, wrapper, fmt.Sprintf("#!/bin/sh\nfor a; do echo ${#a} >> %q; done\nexec %q \"$@\"\n", lengths, server.Bin))
 	v := clients(t, server.URL, wrapper, server.Token, "")
 	v.js(`
 		const must = (r) => { if (!r.ok) { throw new Error(r.transport + ": " + r.error.message.slice(0, 200)); } return r; };

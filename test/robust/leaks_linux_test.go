@@ -18,6 +18,8 @@ import (
 
 	"github.com/mitodl/xk6-omnigraph/emulator/faults"
 	"github.com/mitodl/xk6-omnigraph/emulator/graph"
+	"github.com/mitodl/xk6-omnigraph/internal/executable"
+	"github.com/mitodl/xk6-omnigraph/internal/leaks"
 	"github.com/mitodl/xk6-omnigraph/omnigraph"
 )
 
@@ -90,7 +92,7 @@ func TestFiveThousandOperationsLeakNothing(t *testing.T) {
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(collectAbove))
 	const vus, each = 4, 620 // and 40 that their iteration's end cuts off
 	bin, pids, dir := filepath.Join(t.TempDir(), "omnigraph"), filepath.Join(t.TempDir(), "pids"), t.TempDir()
-	writeProgram(t, bin, moodyCLI)
+	executable.Write(t, bin, moodyCLI)
 	t.Setenv("TMPDIR", dir)
 	started, failed := 0, map[string]int{}
 	round := func(n int) {
@@ -173,12 +175,12 @@ func TestFiveThousandOperationsLeakNothing(t *testing.T) {
 	}
 
 	round(5) // what is made once for a process is there after this
-	require.NoError(t, leaked())
+	require.NoError(t, leaks.Find())
 	before := openFiles(t)
 	started = 0
 	round(each)
 	require.EqualValues(t, 5000, started)
-	require.NoError(t, leaked(), "goroutines")
+	require.NoError(t, leaks.Find(), "goroutines")
 	// The system takes a moment to be done with a connection that both ends have closed.
 	after := openFiles(t)
 	for deadline := time.Now().Add(30 * time.Second); len(after) > len(before) && time.Now().Before(deadline); after = openFiles(t) {
