@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/mitodl/xk6-omnigraph/recorder"
 )
@@ -24,29 +25,34 @@ func deathAnswer(rec *recorder.Record, _ []*group) answer {
 	first, last, end := math.Inf(1), math.Inf(-1), math.Inf(-1)
 	kept, failed := 0, uint64(0)
 	errors := map[string]uint64{}
+	var times []cellTimes
 	for i := range rec.Cells {
 		c := &rec.Cells[i]
 		if !c.Measured() || c.Maintenance() || c.N+c.Failed == 0 {
 			continue
 		}
-		first, end = min(first, c.StartS), max(end, c.StartS+c.SpanS)
+		if c.N > 0 && len(c.Raw) == 0 {
+			return answer{} // when its successes were is not known
+		}
+		of := cellTimes{start: c.StartS, success: math.Inf(-1), end: c.StartS + c.SpanS}
+		for _, rows := range c.Raw {
+			kept += len(rows.AtS)
+			for _, at := range rows.AtS {
+				of.success = max(of.success, at)
+			}
+		}
+		first, last, end = min(first, of.start), max(last, of.success), max(end, of.end)
 		failed += c.Failed
 		for kind, n := range c.Errors {
 			errors[kind] += n
 		}
-		if c.N > 0 && len(c.Raw) == 0 {
-			return answer{} // when its successes were is not known
-		}
-		for _, rows := range c.Raw {
-			kept += len(rows.AtS)
-			for _, at := range rows.AtS {
-				last = max(last, at)
-			}
-		}
+		times = append(times, of)
 	}
-	silent := end - last
-	if kept == 0 || failed < deathFailures || silent < deathSeconds || silent < deathShare*(end-first) ||
-		silent < deathGaps*(last-first)/float64(kept) {
+	if kept == 0 || failed < deathFailures {
+		return answer{}
+	}
+	silence := max(deathSeconds, deathShare*(end-first), deathGaps*(last-first)/float64(kept))
+	if !slices.ContainsFunc(times, func(of cellTimes) bool { return of.died(last, silence) }) {
 		return answer{}
 	}
 	return answer{observed: []Finding{{
@@ -54,4 +60,16 @@ func deathAnswer(rec *recorder.Record, _ []*group) answer {
 			duration(last), duration(end), recorder.ErrorWords(errors)),
 		Next: "See whether the server was still up, and what its log says: percentiles are of the time before, and operations/s count the time without any.",
 	}}}
+}
+
+// cellTimes are when a cell began, last succeeded (-Inf: never) and ended, in seconds since the run's start.
+type cellTimes struct{ start, success, end float64 }
+
+// died tells whether a cell shows that the server was gone: it went on in silence after the run's last success, and had
+// succeeded until then, or begun only then. One that had failed long before, while others succeeded, shows nothing.
+func (c cellTimes) died(last, silence float64) bool {
+	if math.IsInf(c.success, -1) {
+		return c.end-last >= silence && last-c.start < silence
+	}
+	return c.end-last >= silence && last-c.success < silence
 }

@@ -113,6 +113,7 @@ func soakAnswer(rec *recorder.Record, groups []*group) answer {
 	}
 	t := Table{Caption: "Latency over time", Header: []string{"operation", "at the start, ms", "change over the run, ms", "first tenth p50, ms", "last tenth p50, ms", "n"}}
 	var drifting, steady []string
+	var stopped []Finding
 	for _, g := range groups {
 		if g.family != "soak" {
 			continue
@@ -125,6 +126,10 @@ func soakAnswer(rec *recorder.Record, groups []*group) answer {
 				row := []string{c.Query, none, none, msOr(first), msOr(last), samples(c)}
 				if fit.Slope.Value != nil {
 					row[1], row[2] = msCI(fit.Base.Value, fit.Base.CI), msCI(fit.Slope.Value, fit.Slope.CI)
+				}
+				if at := lastSuccess(c, points); at < 1 {
+					stopped = append(stopped, about.stopped(c, at))
+				} else if fit.Slope.Value != nil {
 					switch {
 					case fit.Slope.CI == nil || fit.Slope.CI.Contains(0):
 						steady = append(steady, c.Query)
@@ -143,6 +148,7 @@ func soakAnswer(rec *recorder.Record, groups []*group) answer {
 		"The change is of a straight line through single operations; with optimizes in between it is what they leave. " +
 			"A short run shows chance as much as drift.",
 	}}}}
+	out.findings = append(out.findings, stopped...)
 	if len(drifting) > 0 {
 		f := Finding{Text: fmt.Sprintf("Latency drifts over the run of %s: %s.", about.Duration, strings.Join(drifting, "; "))}
 		if about.OptimizeEvery == 0 {
@@ -156,6 +162,34 @@ func soakAnswer(rec *recorder.Record, groups []*group) answer {
 		out.findings = append(out.findings, Finding{Text: fmt.Sprintf("No detected drift of %s over %s.", joinWords(steady), about.Duration)})
 	}
 	return out
+}
+
+// stopped tells of an operation that no longer succeeded from a share of its time on.
+func (s soakData) stopped(c *recorder.CellRecord, at float64) Finding {
+	f := Finding{
+		Text: fmt.Sprintf("%s no longer succeeded after the first %s of %s, so that nothing is said of its drift; of %s operations %s failed (%s).",
+			c.Query, duration(at*c.SpanS), duration(c.SpanS), count(c.N+c.Failed), count(c.Failed), recorder.ErrorWords(c.Errors)),
+		Next: "See what the errors say.",
+	}
+	if s.OptimizeEvery > 0 {
+		f.Next = "See what the errors say. An optimize beside writes may leave a table of omnigraph 0.8 that refuses all further ones: " +
+			"docs/troubleshooting.md, needs_repair."
+	}
+	return f
+}
+
+// lastSuccess is the share of a cell's time in which its successes lie. It is 1 unless operations failed and the rest of
+// the time is too long to be chance: of n successes at any times, none falls behind the share x with probability x^n.
+func lastSuccess(c *recorder.CellRecord, points []analysis.ReadAfter) float64 {
+	const chance = 0.001
+	if c.Failed == 0 || len(points) == 0 {
+		return 1
+	}
+	at := points[len(points)-1].Commits
+	if math.Pow(at, float64(len(points))) >= chance {
+		return 1
+	}
+	return at
 }
 
 // overTime are a cell's raw values over the run, from 0 at its begin to 1 at its end: a slope is the change over the run.

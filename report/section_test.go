@@ -470,6 +470,33 @@ func TestDriftIsToldFromNone(t *testing.T) {
 	assert.Contains(t, soak(0), "No detected drift of get_memory over 1h.")
 }
 
+func TestASoakWhoseWritesStopIsNotCalledSteady(t *testing.T) {
+	soak := func(fails func(i int) bool) string {
+		now := time.Unix(0, 0)
+		rec := recorder.New(recorder.Config{Now: func() time.Time { return now }})
+		rec.SetExtra("soak", map[string]any{"rate": 1.0, "duration": "10m", "optimizeEvery": 60.0})
+		c := rec.Cell(recorder.CellKey{Scenario: "soak", Transport: "http", Op: "mutate", Query: "add_memory", Rate: 1, Phase: "measure"})
+		rng := rand.New(rand.NewPCG(3, 1)) //nolint:gosec // test data
+		for i := range 600 {
+			now = now.Add(time.Second)
+			outcome := recorder.OK
+			if fails(i) {
+				outcome = recorder.Failed("needs_repair")
+			}
+			c.Record(time.Duration((40+2*rng.NormFloat64())*float64(time.Millisecond)), outcome)
+		}
+		got, err := rec.Finish()
+		require.NoError(t, err)
+		return said(Build(got))
+	}
+	ended := soak(func(i int) bool { return i >= 300 })
+	assert.Contains(t, ended, "add_memory no longer succeeded after the first 4.98 min of 9.98 min, so that nothing is said of its drift; of 600 operations 300 failed (300 needs_repair).")
+	assert.Contains(t, ended, "An optimize beside writes may leave a table")
+	assert.NotContains(t, ended, "No detected drift")
+	assert.Contains(t, soak(func(i int) bool { return i%2 == 0 }), "No detected drift of add_memory over 10m.", "failures among successes")
+	assert.Contains(t, soak(func(i int) bool { return i == 599 }), "No detected drift of add_memory over 10m.", "one at the end is chance")
+}
+
 func TestTenths(t *testing.T) {
 	var points []analysis.ReadAfter
 	for i := range 100 {

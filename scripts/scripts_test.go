@@ -28,6 +28,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mitodl/xk6-omnigraph/internal/executable"
 	"github.com/mitodl/xk6-omnigraph/recorder"
 	"github.com/mitodl/xk6-omnigraph/rig/rigtest"
 )
@@ -376,6 +377,27 @@ func TestScenariosOnARig(t *testing.T) {
 		got := runScript(t, newRig(t), "soak", "DURATION=15s", "RATE=8", "MIX=read:1", "SOAK_OPTIMIZE_EVERY=1")
 		assert.NotEmpty(t, got.rec.Events)
 		assert.Contains(t, got.report, "Latency over time")
+	})
+	t.Run("soak goes on where an optimize beside the load fails", func(t *testing.T) {
+		t.Parallel() // it mostly waits
+		r := newRig(t)
+		bin := filepath.Join(t.TempDir(), "omnigraph")
+		executable.Write(t, bin, "#!/bin/sh\n"+
+			"if [ \"$1\" = optimize ]; then printf 'Error: \\n   0: optimize requires a clean recovery state\\n' >&2; exit 1; fi\n"+
+			"exec '"+r.Bin+"' \"$@\"\n")
+		got := runScript(t, r, "soak", "DURATION=15s", "RATE=8", "MIX=read:1", "SOAK_OPTIMIZE_EVERY=1", "OMNIGRAPH_BIN="+bin)
+		require.NotEmpty(t, got.rec.Events)
+		for _, event := range got.rec.Events {
+			assert.Equal(t, "failed optimize", event.Kind)
+		}
+		assert.Contains(t, got.output, "optimize failed (attempt 5 of 5): optimize requires a clean recovery state")
+		assert.Zero(t, failed(got.cells("^soak$")))
+	})
+	t.Run("soak optimizes a store that is no rig only if it is told to", func(t *testing.T) {
+		t.Parallel() // it mostly waits
+		got := runScript(t, newRig(t), "soak", "DURATION=2s", "RATE=8", "OMNIGRAPH_RIG=", "ALLOW_WRITES=1")
+		assert.EqualValues(t, 0, got.extra(t, "soak")["optimizeEvery"])
+		assert.Contains(t, got.output, "rows of this run were deleted", "it may write")
 	})
 	t.Run("optimize-watch answers and writes nothing", func(t *testing.T) {
 		t.Parallel() // it mostly waits

@@ -2,7 +2,8 @@
 //
 // A steady mix of point reads and, where it may write, single-row inserts arrives by schedule for a long time. The report
 // fits each operation's latency over time and says whether it drifts, with an interval. Inserts make fragments: with
-// SOAK_OPTIMIZE_EVERY the store is optimized as often as a scheduled job would.
+// SOAK_OPTIMIZE_EVERY the store is optimized as often as a scheduled job would. On a rig that is the default. On your own
+// store it has to be asked for: omnigraph 0.8 may refuse all further writes to a table that was optimized while it was written.
 //
 //   bin/k6 x omnigraph rig run -- bin/k6 run scripts/soak.js
 //
@@ -15,7 +16,7 @@ import exec from 'k6/execution';
 import { CLIClient, HTTPClient, record, report } from 'k6/x/omnigraph';
 import { givenTokens } from './lib/actors.js';
 import { number, target } from './lib/target.js';
-import { begin, compareOptions, described, leave, needKeys, optimizeNow, sized, tell } from './lib/scenario.js';
+import { begin, compareOptions, described, leave, needKeys, maintain, sized, tell } from './lib/scenario.js';
 import { mixer, ownRows, parseMix, writes } from './lib/mix.js';
 
 const presets = {
@@ -28,7 +29,9 @@ const duration = __ENV.DURATION || chosen.duration;
 const rate = number(__ENV, 'RATE', chosen.rate, 1);
 const mix = parseMix('MIX', __ENV.MIX || (where.mayWrite ? 'read:95,insert:5' : 'read:100'));
 const maxVUs = number(__ENV, 'MAX_VUS', 50, 1);
-const optimizeEvery = where.store && where.mayWrite ? number(__ENV, 'SOAK_OPTIMIZE_EVERY', chosen.optimizeEvery, 0) : 0;
+const optimizeEvery = where.store && where.mayWrite
+  ? number(__ENV, 'SOAK_OPTIMIZE_EVERY', where.isRig ? chosen.optimizeEvery : 0, 0)
+  : 0;
 
 const rec = record({
   name: 'soak',
@@ -92,7 +95,7 @@ export function maintenance() {
   since += 1;
   if (since >= optimizeEvery) {
     since = 0;
-    optimizeNow(http, cli, rec, `after ${Math.round(exec.instance.currentTestRunDuration / 1000)} s`);
+    maintain(http, cli, rec, `after ${Math.round(exec.instance.currentTestRunDuration / 1000)} s`);
   }
 }
 

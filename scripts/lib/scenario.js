@@ -169,6 +169,13 @@ export function optimizeNow(http, cli, rec, text) {
   return res.duration;
 }
 
+// maintain compacts the store as a scheduled job would beside the load, which goes on where that fails.
+export function maintain(http, cli, rec, text) {
+  const res = tryOptimize(cli);
+  refresh(http);
+  rec.event(res.ok ? 'optimize' : 'failed optimize', text, res.duration);
+}
+
 function refresh(http) {
   warmUp(() => http.query(pointRead, { slug: 'refresh' }), 1);
 }
