@@ -202,6 +202,10 @@ func TestNoWriteIsLostOnTheRealServer(t *testing.T) {
 		written.Wait()
 		require.Equal(t, (phase+1)*perPhase, l.count())
 		compacted := users[1].object(`og.optimize()`)
+		for attempt := 1; compacted["ok"] != true && attempt < 5; attempt++ {
+			t.Logf("optimize: %v", compacted["error"]) // the CLI of 0.8.0 crashes at it now and then
+			compacted = users[1].object(`og.optimize()`)
+		}
 		require.Equal(t, true, compacted["ok"], compacted["error"])
 	}
 	settle(t, l, users[0])
