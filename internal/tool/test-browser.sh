@@ -9,6 +9,6 @@ if [ -z "${CHROMIUM:-}" ] && ! command -v chromium >/dev/null && ! command -v ch
 		echo "test-browser: no Chromium found; install it or name it in CHROMIUM" >&2
 		exit 1
 	fi
-	apt-get update -qq >/dev/null && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null || exit 1
+	apt-get -o Acquire::Retries=3 update -qq >/dev/null && DEBIAN_FRONTEND=noninteractive apt-get -o Acquire::Retries=3 -o DPkg::Lock::Timeout=120 install -y -qq --no-install-recommends chromium >/dev/null || exit 1
 fi
 exec go run ./internal/tool/testcount -counts "$counts" -- go test -json -tags browser -run TestThePageFitsEveryScreenInBothSchemes -timeout 5m ./report

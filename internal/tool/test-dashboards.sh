@@ -11,7 +11,7 @@ if ! command -v prometheus >/dev/null || ! command -v promtool >/dev/null; then
 	sudo=
 	if [ "$(id -u)" != 0 ]; then sudo=sudo; fi
 	# The package would start a service of its own; the tests start what they need themselves.
-	{ $sudo apt-get update && $sudo env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y --no-install-recommends prometheus; } >/dev/null ||
+	{ $sudo apt-get -o Acquire::Retries=3 update && $sudo env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get -o Acquire::Retries=3 -o DPkg::Lock::Timeout=120 install -y --no-install-recommends prometheus; } >/dev/null ||
 		{ echo "test-dashboards: prometheus can't be installed" >&2; exit 1; }
 fi
 

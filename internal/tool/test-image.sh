@@ -20,7 +20,7 @@ if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
 	skip "it needs root on a Debian, for a base image without a registry"
 fi
 if ! command -v buildah >/dev/null || ! command -v mmdebstrap >/dev/null; then
-	{ apt-get update && env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends buildah mmdebstrap; } >/dev/null ||
+	{ apt-get -o Acquire::Retries=3 update && env DEBIAN_FRONTEND=noninteractive apt-get -o Acquire::Retries=3 -o DPkg::Lock::Timeout=120 install -y --no-install-recommends buildah mmdebstrap; } >/dev/null ||
 		{ echo "test-image: buildah and mmdebstrap can't be installed" >&2; exit 1; }
 fi
 
