@@ -56,7 +56,7 @@ if [ -z "$cli" ] || [ "${OMNIGRAPH_EMULATED:-}" = 1 ]; then
 	bin/omnigraph-emulator link "$work/links" >/dev/null
 	cli=$(realpath "$work/links/omnigraph")
 fi
-holds 'a base image' mmdebstrap --quiet --variant=minbase bookworm "$work/base.tar"
+holds 'a base image' mmdebstrap --quiet --variant=minbase --aptopt='Acquire::Retries "3"' bookworm "$work/base.tar"
 holds 'images of the stand-ins' made localhost/debian "$work/base.tar" /
 holds 'images of the stand-ins: k6' made localhost/k6 bin/k6 /build/k6
 holds 'images of the stand-ins: the CLI' made localhost/omnigraph "$cli" /usr/local/bin/omnigraph
