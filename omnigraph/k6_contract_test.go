@@ -1,6 +1,7 @@
 package omnigraph
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -15,6 +16,22 @@ import (
 	"go.k6.io/k6/v2/metrics"
 	"gopkg.in/guregu/null.v3"
 )
+
+// k6 hands setup()'s return value on as Go's JSON of what the engine exports, and not as JSON.stringify writes it.
+func TestAResultThatSetupReturnsArrivesWhole(t *testing.T) {
+	t.Parallel()
+	server := newStub(t, answer(200, threeRows))
+	r := newRuntime(t)
+	r.js(fmt.Sprintf(`const og = connect(%q, {graph: "council"})`, server.URL))
+	r.enter()
+	value := r.js(`const res = og.query("query q() { match { $m: Memory } return { $m.slug } }"); res.mine = {a: [1]}; const data = {nested: [res], res}; data`)
+	encoded, err := json.Marshal(value.Export())
+	require.NoError(t, err)
+	written := r.js(`JSON.stringify(data)`).String()
+	assert.JSONEq(t, written, string(encoded))
+	assert.Contains(t, string(encoded), `"mem-0003"`)
+	assert.Contains(t, string(encoded), `"mine":{"a":[1]}`)
+}
 
 func TestTagsOfOneCallThatReplaceTheClientsOwnDoNotStickToTheNext(t *testing.T) {
 	t.Parallel()

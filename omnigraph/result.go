@@ -207,3 +207,9 @@ func (r *result) Keys() []string {
 	}
 	return keys
 }
+
+// MarshalJSON implements json.Marshaler, as JSON.stringify does it. k6 exports what setup() returns and leaves its JSON to
+// Go, which would see none of the members.
+func (r *result) MarshalJSON() ([]byte, error) {
+	return encodeJSON(r.mi.vu.Runtime().NewDynamicObject(r))
+}
