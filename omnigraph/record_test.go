@@ -89,3 +89,25 @@ func TestReportTakesWhatHandleSummaryGetsAndNothingElse(t *testing.T) {
 	}
 	assert.NotEmpty(t, r.export(r.js(`report({metrics: {}})`))["stdout"])
 }
+
+func TestReportTakesTheMachineReadableSummaryAsWell(t *testing.T) {
+	t.Parallel()
+	r := newRuntime(t)
+	r.enter()
+	text, _ := r.export(r.js(`report({version: "1.0.0", config: {duration: 2}, metadata: {}, results: {
+		checks: {metrics: [{name: "checks_succeeded", type: "rate", contains: "default", values: {matches: 3, rate: 0.75, total: 4}}], results: []},
+		metrics: [
+			{name: "iteration_duration", type: "trend", contains: "time", values: {avg: 5.5, p90: 8}},
+			{name: "http_req_failed", type: "rate", contains: "default", values: {fails: 40, passes: 0, rate: 0}},
+			{name: "iterations", type: "counter", contains: "default", values: {count: 41, rate: 20}},
+			{name: "iterations{scenario:s}", type: "counter", contains: "default", values: {count: 40, rate: 20}},
+			{name: "dropped_iterations{scenario:s}", type: "counter", contains: "default", values: {count: 2, rate: 1}},
+		]}})`))["stdout"].(string)
+	for _, line := range []string{"checks_succeeded.................: 75.00%  3 out of 4", "avg=5.50ms p90=8.00ms", "0.00%  0 out of 40", "{ scenario:s }.................: 40  20/s"} {
+		assert.Contains(t, text, line)
+	}
+	facts := r.root.recording.summary
+	assert.EqualValues(t, 40, facts.iterations["s"])
+	assert.EqualValues(t, 2, facts.dropped["s"])
+	assert.Contains(t, r.throws(`report({results: {metrics: {}}})`), "no metrics")
+}

@@ -2,6 +2,7 @@ package omnigraph
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -19,13 +20,13 @@ type summaryFacts struct {
 
 // readSummary reads handleSummary's data.
 func readSummary(data gjson.Result) (*summaryFacts, error) {
-	list := data.Get("metrics")
-	if !list.IsObject() {
+	metrics := summaryMetrics(data)
+	if metrics == nil {
 		return nil, fmt.Errorf("report: argument data has no metrics; it takes what handleSummary gets")
 	}
 	f := &summaryFacts{dropped: map[string]int64{}, iterations: map[string]int64{}}
-	list.ForEach(func(name, metric gjson.Result) bool {
-		base, scenario := scenarioOf(name.String())
+	for name, metric := range metrics {
+		base, scenario := scenarioOf(name)
 		count := int64(metric.Get("values.count").Float())
 		switch base {
 		case "dropped_iterations":
@@ -33,10 +34,27 @@ func readSummary(data gjson.Result) (*summaryFacts, error) {
 		case "iterations":
 			f.iterations[scenario] = count
 		}
-		return true
-	})
-	f.text = metricsText(list, data.Get("options.summaryTrendStats").Array())
+	}
+	f.text = metricsText(metrics, data.Get("options.summaryTrendStats").Array())
 	return f, nil
+}
+
+// summaryMetrics gives a summary's metrics by name, of either of k6's forms: an object of them, or, with k6's option
+// --new-machine-readable-summary, lists. It is nil for anything else.
+func summaryMetrics(data gjson.Result) map[string]gjson.Result {
+	if list := data.Get("metrics"); list.IsObject() {
+		return list.Map()
+	}
+	if !data.Get("results.metrics").IsArray() {
+		return nil
+	}
+	metrics := map[string]gjson.Result{}
+	for _, list := range []string{"results.checks.metrics", "results.metrics"} {
+		for _, metric := range data.Get(list).Array() {
+			metrics[metric.Get("name").String()] = metric
+		}
+	}
+	return metrics
 }
 
 // scenarioOf splits metric{scenario:X}; a selector of anything else gives a name that matches nothing.
@@ -54,14 +72,8 @@ func scenarioOf(name string) (base, scenario string) {
 
 // metricsText shows k6's metrics, each with its sub-metrics below it and its thresholds marked. k6 prints no summary
 // of its own once handleSummary returns something.
-func metricsText(list gjson.Result, stats []gjson.Result) string {
-	var names []string
-	metrics := map[string]gjson.Result{}
-	list.ForEach(func(name, metric gjson.Result) bool {
-		names = append(names, name.String())
-		metrics[name.String()] = metric
-		return true
-	})
+func metricsText(metrics map[string]gjson.Result, stats []gjson.Result) string {
+	names := slices.Collect(maps.Keys(metrics))
 	sort.Slice(names, func(i, j int) bool {
 		a, _, subA := strings.Cut(names[i], "{")
 		b, _, subB := strings.Cut(names[j], "{")
@@ -104,14 +116,22 @@ func valuesText(m gjson.Result, stats []gjson.Result) string {
 	case "gauge":
 		return number(v.Get("value").Float(), contains)
 	case "rate":
-		passes, fails := v.Get("passes").Int(), v.Get("fails").Int()
-		return fmt.Sprintf("%.2f%%  %d out of %d", 100*v.Get("rate").Float(), passes, passes+fails)
+		matches, total := v.Get("passes").Int(), v.Get("passes").Int()+v.Get("fails").Int()
+		if v.Get("total").Exists() { // the checks of the machine-readable summary
+			matches, total = v.Get("matches").Int(), v.Get("total").Int()
+		}
+		return fmt.Sprintf("%.2f%%  %d out of %d", 100*v.Get("rate").Float(), matches, total)
 	}
 	values := map[string]float64{}
+	var given []gjson.Result
 	v.ForEach(func(stat, value gjson.Result) bool {
+		given = append(given, stat)
 		values[stat.String()] = value.Float()
 		return true
 	})
+	if len(stats) == 0 { // the machine-readable summary does not say in which order they were asked for
+		stats = given
+	}
 	var parts []string
 	for _, stat := range stats {
 		value, ok := values[stat.String()]
