@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +16,8 @@ import (
 	"go.k6.io/k6/v2/lib"
 	"go.k6.io/k6/v2/metrics"
 	"gopkg.in/guregu/null.v3"
+
+	"github.com/mitodl/xk6-omnigraph/recorder"
 )
 
 // k6 hands setup()'s return value on as Go's JSON of what the engine exports, and not as JSON.stringify writes it.
@@ -204,4 +207,42 @@ func TestOperationsBelongToTheirScenarioWithoutItsTag(t *testing.T) {
 	}
 	assert.Equal(t, map[string]uint64{"first": 3, "second": 6}, operations)
 	assert.Equal(t, map[string]int{"first": 1, "second": 1}, pairs)
+}
+
+// k6 gives report() nothing with --summary-mode=disabled or without a handleSummary(), and no scenario's own count without
+// its tag. What is not known of a schedule is no schedule that was kept.
+func TestAnOpenScheduleIsNotKnownToBeKeptWithoutK6sWord(t *testing.T) {
+	t.Parallel()
+	server := newStub(t, answer(200, threeRows))
+	const summary = `report({metrics: {
+		"iterations{scenario:s}": {type: "counter", contains: "default", values: {count: %[1]d, rate: 1}},
+		"dropped_iterations{scenario:s}": {type: "counter", contains: "default", values: {count: 0, rate: 0}},
+	}})`
+	for name, c := range map[string]struct {
+		tags    *metrics.SystemTagSet
+		summary string
+		unknown bool
+	}{
+		"a summary":                  {&metrics.DefaultSystemTagSet, fmt.Sprintf(summary, 1), false},
+		"no summary":                 {&metrics.DefaultSystemTagSet, ``, true},
+		"a summary of untagged runs": {metrics.NewSystemTagSet(metrics.TagStatus), fmt.Sprintf(summary, 0), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRuntime(t)
+			r.js(fmt.Sprintf(`const og = connect(%q, {graph: "council"})`, server.URL))
+			r.enter()
+			r.state.Options.SystemTags = c.tags
+			r.VU.CtxField = lib.WithScenarioState(r.VU.CtxField, &lib.ScenarioState{Name: "s", Executor: "constant-arrival-rate"})
+			r.js(`og.query("query q() { match { $m: Memory } return { $m.slug } }")`)
+			r.js(c.summary)
+			rec, err := r.root.recording.build()
+			require.NoError(t, err)
+			require.Len(t, rec.Scenarios, 1)
+			assert.Equal(t, "open", rec.Scenarios[0].Model)
+			assert.Equal(t, c.unknown, rec.Scenarios[0].Started == nil && rec.Scenarios[0].Dropped == nil)
+			unknown := slices.ContainsFunc(rec.Reasons, func(r recorder.Reason) bool { return r.Code == "schedule_unknown" })
+			assert.Equal(t, c.unknown, unknown)
+		})
+	}
 }

@@ -16,6 +16,7 @@ import (
 	"go.k6.io/k6/v2/js/common"
 	"go.k6.io/k6/v2/js/modules"
 	"go.k6.io/k6/v2/lib"
+	"go.k6.io/k6/v2/metrics"
 
 	"github.com/mitodl/xk6-omnigraph/omnigraph/wire"
 	"github.com/mitodl/xk6-omnigraph/recorder"
@@ -59,6 +60,8 @@ type recording struct {
 	emulated atomic.Pointer[emulation]
 	// seen maps the scenarios that made an operation to their executors.
 	seen sync.Map
+	// untagged says that samples carry no scenario: what k6 counts by it is not known.
+	untagged atomic.Bool
 	// spare are descriptors that are held open until the record is written, so that it can be even where the run has
 	// used up all others: idle connections stay open to the end of the process.
 	spare []*os.File
@@ -315,9 +318,19 @@ func (r *recording) noteFailure(e *wire.Error) {
 // paths of what a recording writes below its folder.
 func (c *recordConfig) path(name string) string { return filepath.Join(c.dir, name) }
 
-// sawScenario notes the scenario that an operation belongs to.
-func (r *recording) sawScenario(ctx context.Context) {
-	if s := lib.GetScenarioState(ctx); s != nil {
-		r.seen.LoadOrStore(s.Name, s.Executor)
+// sawScenario notes the scenario that an operation belongs to, and whether its samples say so.
+func (r *recording) sawScenario(ctx context.Context, state *lib.State) {
+	s := lib.GetScenarioState(ctx)
+	if s == nil {
+		return
+	}
+	r.seen.LoadOrStore(s.Name, s.Executor)
+	if !state.Options.SystemTags.Has(metrics.TagScenario) && !r.untagged.Swap(true) {
+		r.mu.Lock()
+		configured := r.config != nil
+		r.mu.Unlock()
+		if configured {
+			state.Logger.Warn("the record will not tell the scenarios' iterations apart: k6's option systemTags leaves out the tag scenario, by which k6 counts them")
+		}
 	}
 }

@@ -121,10 +121,8 @@ func (r *recording) build() (*recorder.Record, error) {
 	r.mu.Lock()
 	facts, config := r.summary, r.config
 	r.mu.Unlock()
-	if facts != nil {
-		for _, scenario := range r.scenarios(facts) {
-			r.recorder.SetScenario(scenario)
-		}
+	for _, scenario := range r.scenarios(facts) {
+		r.recorder.SetScenario(scenario)
 	}
 	if config != nil {
 		r.recorder.SetScript(config.script)
@@ -137,8 +135,12 @@ func (r *recording) build() (*recorder.Record, error) {
 }
 
 // scenarios tells for each scenario that was seen whether it kept its schedule. A count that k6 did not give is not
-// known, which is not zero.
+// known, which is not zero: there may be no summary, as with --summary-mode=disabled, and without the tag scenario the
+// counts by scenario are of nothing.
 func (r *recording) scenarios(facts *summaryFacts) []recorder.Scenario {
+	if facts == nil || r.untagged.Load() {
+		facts = &summaryFacts{}
+	}
 	var out []recorder.Scenario
 	r.seen.Range(func(key, value any) bool {
 		name, _ := key.(string)

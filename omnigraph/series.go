@@ -86,7 +86,7 @@ func (c *client) newSeries(inv *invocation, key seriesKey, base *metrics.TagSet,
 		Scenario: runningScenario(inv.ctx, base), Variant: key.variant, Transport: c.transport, Op: string(key.op), Query: key.label,
 		Workers: levelOf(base, "workers"), Rate: rateOf(base), Phase: tagOf(base, "phase"),
 	}
-	c.mi.root.recording.sawScenario(inv.ctx)
+	c.mi.root.recording.sawScenario(inv.ctx, inv.state)
 	s.cell = c.mi.root.recording.recorder.Cell(s.key)
 	return s
 }
