@@ -31,6 +31,17 @@ for script in smoke.js test/*.test.js examples/*.js; do
 	echo "FAIL  $script"
 	printf '%s\n' "$out" | tail -n 60
 done
+# As `xk6 test` runs them, with flags in place of their scenarios.
+for script in smoke.js test/*.test.js; do
+	if out=$(bin/k6 --log-format=json --no-usage-report --address=127.0.0.1:0 --vus=1 --iterations=1 --no-color --quiet --summary-mode=disabled run "$script" 2>&1); then
+		passed=$((passed + 1))
+		echo "ok    $script, as xk6 test runs it"
+	else
+		failed=$((failed + 1))
+		echo "FAIL  $script, as xk6 test runs it"
+		printf '%s\n' "$out" | tail -n 60
+	fi
+done
 echo "$passed passed, $failed failed"
 if [ -n "$counts" ]; then echo "$passed $failed 0" >>"$counts"; fi
 [ "$failed" -eq 0 ]
