@@ -117,6 +117,9 @@ func TestEveryHTTPFailureHasItsKind(t *testing.T) {
 		{name: "closed write", handler: drop(""), write: true, kind: "connect", unknown: true, retry: true},
 		{name: "cut off", handler: drop("HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{\"row"), write: true, kind: "connect", unknown: true, retry: true, message: "after"},
 		{name: "ended early", handler: endEarly, write: true, kind: "protocol", unknown: true, message: "cut off after"},
+		{name: "no gzip", handler: answer(200, `{"row_count":0}`, "Content-Encoding", "gzip"), kind: "protocol", message: "gzip"},
+		{name: "no gzip of a write", handler: answer(200, written, "Content-Encoding", "gzip"), write: true, kind: "protocol", unknown: true, message: "gzip"},
+		{name: "no deflate", handler: answer(200, `{"row_count":0}`, "Content-Encoding", "deflate"), kind: "protocol", message: "deflate"},
 		{name: "no HTTP", handler: drop("SSH-2.0-OpenSSH\r\n\r\n"), kind: "protocol"},
 		{name: "hang", handler: hang, write: true, kind: "timeout", unknown: true, retry: true, message: "timeout ", hangs: true},
 	} {

@@ -1,6 +1,8 @@
 package omnigraph
 
 import (
+	"compress/gzip"
+	"compress/zlib"
 	"context"
 	"fmt"
 	"io"
@@ -48,6 +50,51 @@ func TestExportHandsItsRowsOnAndCountsThem(t *testing.T) {
 	assert.Len(t, of(samples, "http_reqs", "name", "export", "status", "200", "method", "POST", "expected_response", "true", "proto", "HTTP/1.1"), 3)
 	assert.Len(t, of(samples, "http_req_failed", "status", "200"), 3)
 	assert.Len(t, of(samples, "http_req_receiving"), 3)
+}
+
+// A script may ask a proxy for packed answers. k6 unpacks those that it reads itself; an export's rows never reach it.
+func TestAPackedExportIsUnpackedOnItsWay(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		encoding string
+		pack     func(io.Writer) io.WriteCloser
+	}{
+		"gzip":    {"gzip", func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) }},
+		"deflate": {"deflate", func(w io.Writer) io.WriteCloser { return zlib.NewWriter(w) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := newStub(t, func(w http.ResponseWriter, r *http.Request, _ string) {
+				w.Header().Set("Content-Type", "application/x-ndjson")
+				w.Header().Set("Content-Encoding", c.encoding)
+				if r.Header.Get("Accept-Encoding") != c.encoding {
+					return
+				}
+				packed := c.pack(w)
+				_, _ = io.WriteString(packed, exportOf(1000))
+				_ = packed.Close()
+			})
+			r := newRuntime(t)
+			r.js(fmt.Sprintf(`const og = connect(%q, {graph: "council", headers: {"Accept-Encoding": %q}}); var seen = []`, server.URL, c.encoding))
+			r.enter()
+			res := r.export(r.js(`og.export({}, (row) => seen.push(row.data.slug))`))
+			assert.Equal(t, true, res["ok"], res["error"])
+			assert.Equal(t, "1000 m0 m999", r.js(`seen.length + " " + seen[0] + " " + seen[999]`).String())
+		})
+	}
+}
+
+func TestAnExportThatIsNotPackedAsItSaysIsAProtocolError(t *testing.T) {
+	t.Parallel()
+	for _, encoding := range []string{"gzip", "deflate", "compress"} {
+		server := newStub(t, answer(200, exportOf(3), "Content-Encoding", encoding))
+		r := newRuntime(t)
+		r.js(fmt.Sprintf(`const og = connect(%q, {graph: "council"})`, server.URL))
+		r.enter()
+		problem, _ := r.export(r.js(`og.export()`))["error"].(map[string]any)
+		assert.Equal(t, "protocol", problem["kind"], encoding)
+		assert.Contains(t, problem["message"], encoding)
+	}
 }
 
 func TestAnExceptionInTheCallbackEndsTheExport(t *testing.T) {

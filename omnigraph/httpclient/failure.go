@@ -1,6 +1,9 @@
 package httpclient
 
 import (
+	"compress/flate"
+	"compress/gzip"
+	"compress/zlib"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -18,8 +21,12 @@ import (
 	"github.com/mitodl/xk6-omnigraph/omnigraph/wire"
 )
 
-// k6's code for a request that ran into its timeout (section 2.4 of the interface contract).
-const codeTimeout = 1050
+// k6's codes for a request that ran into its timeout and for an answer that can't be unpacked (section 2.4 of the
+// interface contract).
+const (
+	codeTimeout    = 1050
+	codeDecompress = 1701
+)
 
 // failure tells what it means that MakeRequest returned an error instead of a response.
 func (c *Client) failure(ctx context.Context, err error, op *wire.Operation, spent time.Duration, sent bool) wire.Failure {
@@ -38,6 +45,9 @@ func (c *Client) failure(ctx context.Context, err error, op *wire.Operation, spe
 		f.Sent = false
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
 		f.Sent = false
+	case isDecompression(err):
+		f.Kind = wire.KindProtocol
+		f.Message = "the answer can't be unpacked: " + f.Message
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		f.Kind = wire.KindProtocol
 		f.Message = fmt.Sprintf("the answer is cut off after %s: %s", rounded, f.Message)
@@ -92,10 +102,19 @@ func isTLS(err error) bool {
 // isProtocol tells answers that net/http could not parse from broken connections; it has no types for them.
 func isProtocol(err error) bool {
 	text := cause(err)
-	for _, start := range []string{"malformed HTTP", "net/http: HTTP/1.x transport connection broken: malformed", "http: server gave HTTP response to HTTPS client", "bad Content-Length", "decompression"} {
+	for _, start := range []string{"malformed HTTP", "net/http: HTTP/1.x transport connection broken: malformed", "http: server gave HTTP response to HTTPS client", "bad Content-Length"} {
 		if strings.HasPrefix(text, start) {
 			return true
 		}
 	}
 	return false
+}
+
+// isDecompression tells answers that aren't packed as their Content-Encoding says. k6 promises its code for them only
+// where the error is its own.
+func isDecompression(err error) bool {
+	var k6err httpext.K6Error
+	var corrupt flate.CorruptInputError
+	return errors.As(err, &k6err) && int(k6err.Code) == codeDecompress || errors.As(err, &corrupt) || errors.Is(err, errEncoding) ||
+		errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, zlib.ErrHeader) || errors.Is(err, zlib.ErrChecksum)
 }
