@@ -205,6 +205,7 @@ func (r *recording) testOver() {
 	}
 	r.mu.Unlock()
 	if signals != nil {
+		r.recorder.End()
 		signal.Stop(signals) // waits for signals on their way
 		close(signals)
 		<-r.watched

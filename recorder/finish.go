@@ -45,7 +45,11 @@ func (r *Recorder) collect() (*Record, error) {
 	start, cfg := *r.start.Load(), r.cfg
 	r.mu.RUnlock()
 
-	took := r.now().Sub(start)
+	end := r.now()
+	if ended := r.ended.Load(); ended != nil {
+		end = *ended
+	}
+	took := max(end.Sub(start), 0)
 	rec := &Record{
 		Schema: Schema,
 		Invocation: Invocation{

@@ -44,6 +44,7 @@ type Recorder struct {
 	id    string
 	now   func() time.Time
 	start atomic.Pointer[time.Time] // set anew by Start, while VUs may record already
+	ended atomic.Pointer[time.Time] // nil until End
 
 	mu        sync.RWMutex
 	cells     map[CellKey]*Cell
@@ -134,6 +135,13 @@ func New(cfg Config) *Recorder {
 func (r *Recorder) begin() {
 	start := r.now()
 	r.start.Store(&start)
+}
+
+// End makes this moment the end of the run: k6's summary, or a wait of its option --linger, is no part of it. Calls after
+// the first do nothing.
+func (r *Recorder) End() {
+	now := r.now()
+	r.ended.CompareAndSwap(nil, &now)
 }
 
 func newID() string {

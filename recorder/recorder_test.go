@@ -286,3 +286,21 @@ func TestRowsAreThoseOfTheMetric(t *testing.T) {
 		assert.Equal(t, want[c.Op], c.Rows, c.Op)
 	}
 }
+
+func TestARunLastsUntilItsEndAndNoLonger(t *testing.T) {
+	clock := time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
+	rec := New(Config{Now: func() time.Time { return clock }})
+	lasts := func() float64 {
+		t.Helper()
+		got, err := rec.Finish()
+		require.NoError(t, err)
+		return got.Invocation.DurationS
+	}
+	clock = clock.Add(2 * time.Second)
+	assert.InDelta(t, 2, lasts(), 0)
+	clock = clock.Add(time.Second)
+	rec.End()
+	clock = clock.Add(time.Hour) // k6 lingers
+	rec.End()
+	assert.InDelta(t, 3, lasts(), 0)
+}
