@@ -246,3 +246,21 @@ func TestAnOpenScheduleIsNotKnownToBeKeptWithoutK6sWord(t *testing.T) {
 		})
 	}
 }
+
+// What k6's SharedArray is made of is its own affair: it may be a proxy of a list.
+func TestAListBehindAProxyIsAList(t *testing.T) {
+	t.Parallel()
+	server := newStub(t, answer(200, written))
+	r := newRuntime(t)
+	r.js(fmt.Sprintf(`const shared = (list) => new Proxy(list, {}); const og = connect(%q, {graph: "council", token: shared(["a", "b"])})`, server.URL))
+	assert.Equal(t, `workers_1,workers_2`, r.js(`Object.keys(levels(shared([1, 2]), {duration: "1s"})).join()`).String())
+	assert.Contains(t, r.throws(`levels(new Proxy({}, {}), {duration: "1s"})`), "a list of different whole numbers")
+	r.enter()
+	r.js(`og.load(shared(shared([{type: "Project", data: {slug: "a"}}])))`)
+	r.js(`og.mutateMany("query add($slug: String) { insert Project { slug: $slug } }", shared([{slug: "b"}]))`)
+	asked := server.asked()
+	require.Len(t, asked, 2)
+	assert.Contains(t, asked[0].Body, `\"slug\":\"a\"`)
+	assert.Contains(t, asked[1].Body, `"b"`)
+	assert.Equal(t, "Bearer a", asked[0].Header.Get("Authorization"))
+}

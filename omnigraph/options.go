@@ -3,6 +3,7 @@ package omnigraph
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"sort"
 	"strings"
@@ -442,7 +443,20 @@ func setMode(s *settings, v sobek.Value, _ *sobek.Runtime) error {
 	return errWrongType
 }
 
-func isArray(o *sobek.Object) bool { return o.ClassName() == "Array" }
+// isArray is Array.isArray: k6's own lists may be proxies.
+func isArray(o *sobek.Object) bool {
+	if o.ClassName() == "Array" {
+		return true
+	}
+	if o.ExportType() != proxyType {
+		return false
+	}
+	proxy, _ := o.Export().(sobek.Proxy)
+	target := proxy.Target()
+	return target != nil && isArray(target)
+}
+
+var proxyType = reflect.TypeFor[sobek.Proxy]()
 
 func isFunction(v sobek.Value) bool {
 	_, ok := sobek.AssertFunction(v)
