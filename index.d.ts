@@ -82,11 +82,11 @@ declare module 'k6/x/omnigraph' {
     maxDelay?: Duration;
     /**
      * Retries per operation that this k6 may spend on an error kind in the long run. It begins with an allowance of 10
-     * retries, and saves up no more than that. No limit unless given.
+     * retries, and saves up no more than that and one operation's share. No limit unless given.
      */
     budget?: number;
     /**
-     * Repeats these kinds only, also such as are not retryable. By default all whose errors are retryable. bad_request,
+     * Repeats these kinds only, none if the list is empty, also such as are not retryable. By default all whose errors are retryable. bad_request,
      * unsupported and canceled are refused: the same operation would fail again.
      */
     kinds?: Exclude<ErrorKind, 'bad_request' | 'unsupported' | 'canceled'>[];
@@ -132,7 +132,7 @@ declare module 'k6/x/omnigraph' {
     apiVersion?: string;
     /** Further headers on every request. */
     headers?: { [name: string]: string };
-    /** The VU's own connections ('vu', the default), or one pool for the whole k6 ('shared'). */
+    /** The VU's own connections ('vu', the default), or one pool for the whole k6 and server ('shared'). */
     pool?: 'vu' | 'shared';
     /** The size of the shared pool, with pool: 'shared' only. Default 100. */
     maxConnections?: number;
@@ -185,7 +185,7 @@ declare module 'k6/x/omnigraph' {
   export interface ManyOptions extends CallOptions {
     /** How many rows go into one commit. Default 500. */
     maxRows?: number;
-    /** How large one request may be, in bytes. Default 900000. */
+    /** How large one request may be, in bytes; a row that is larger goes alone. Default 900000. */
     maxBytes?: number;
   }
 
@@ -239,7 +239,7 @@ declare module 'k6/x/omnigraph' {
     code: string | null;
     /** The HTTP status, 0 where none came. */
     status: number;
-    /** The CLI's exit code, -1 where the process did not exit by itself. */
+    /** The CLI's exit code, -1 where the process did not exit by itself, 0 over HTTP. */
     exitCode: number;
     message: string;
     /** The same operation may succeed if it is sent again unchanged. */
@@ -257,6 +257,8 @@ declare module 'k6/x/omnigraph' {
     name: 'OmnigraphError';
     op: Op;
     transport: Transport;
+    /** What mutateMany came to until then. */
+    result?: ManyResult;
   }
 
   /** The parts of the last attempt, in milliseconds. */
@@ -365,7 +367,9 @@ declare module 'k6/x/omnigraph' {
     asyncGraphs(options?: CallOptions): Promise<Result<{ graph: string; uri: string }>>;
     /**
      * Exports the graph, as a stream: the callback gets every row in turn; without one the rows are counted. Once a row is
-     * on its way to the callback, a failure is not repeated. If the callback throws, the export ends as canceled.
+     * on its way to the callback, a failure is not repeated. If the callback throws, the export ends as
+     * canceled, which the metrics tell, and the caller gets what it threw. An operation within the callback waits for a
+     * connection of a shared pool, or a process, no longer than its timeout: the export holds one itself.
      */
     export(options?: ExportOptions, callback?: (row: any) => void): Result;
     asyncExport(options?: ExportOptions, callback?: (row: any) => void): Promise<Result>;
@@ -406,7 +410,8 @@ declare module 'k6/x/omnigraph' {
 
   /**
    * Runs each callback once and records the differences between the first and every other variant. The order rotates
-   * by VU and iteration. Gives what each variant took, in milliseconds.
+   * by VU and iteration. Gives what each variant took, in milliseconds: the time in which at least one of its operations
+   * was under way. Of asynchronous callbacks, whatever the VU does until one is settled counts as its.
    */
   export function compare<K extends string>(variants: { [name in K]: () => Promise<unknown> }): Promise<{ [name in K]: number }>;
   export function compare<K extends string>(variants: { [name in K]: () => unknown }): { [name in K]: number };
@@ -414,7 +419,7 @@ declare module 'k6/x/omnigraph' {
   export interface LevelOptions {
     /** The length of each level; exclusive with iterations. */
     duration?: Duration;
-    /** Iterations of each level, shared by its VUs; exclusive with duration. */
+    /** Iterations of each level, shared by its VUs, at least one for each; exclusive with duration. */
     iterations?: number;
     /** A scenario with the tag phase: 'warmup' before each level. Default none. */
     warmup?: Duration;
@@ -432,6 +437,7 @@ declare module 'k6/x/omnigraph' {
     startTime?: Duration;
     /** The pause between two levels, and what running iterations get to finish. Default 1s. */
     gap?: Duration;
+    /** Further tags of the scenarios; workers and phase are set by levels itself. */
     tags?: { [name: string]: string };
     env?: { [name: string]: string };
   }

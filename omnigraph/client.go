@@ -32,7 +32,6 @@ type client struct {
 	once    sync.Once
 	carrier transport
 	problem *wire.Error
-	random  func(int64) int64
 	warned  bool
 
 	// catalogVia asks the server of a CLI client for its stored queries, over HTTP.
@@ -64,7 +63,7 @@ func (t *viaCLI) do(ctx context.Context, s *httpclient.Session, op *wire.Operati
 		var err error
 		if c, err = t.make(s.Token); err != nil {
 			t.mu.Unlock()
-			return &wire.Outcome{ExitCode: -1, Err: wire.NewError(wire.KindBadRequest, "%s", err)}
+			return &wire.Outcome{ExitCode: -1, Err: wire.NewError(wire.KindBadRequest, "%s", err), Refused: true}
 		}
 		t.byToken[s.Token] = c
 	}

@@ -23,7 +23,20 @@ type variantScope struct {
 	mu     sync.Mutex
 	ops    int
 	failed bool
-	total  time.Duration
+	key    recorder.CellKey
+	// total is the time in which at least one operation was under way. Of what is under way now there are running, the
+	// first of them since began; before until everything is in total.
+	total        time.Duration
+	running      int
+	began, until time.Time
+
+	// result is what close found: operations that nobody awaits may go on.
+	result variantResult
+}
+
+type variantResult struct {
+	took   time.Duration
+	failed bool
 	key    recorder.CellKey
 }
 
@@ -36,10 +49,28 @@ func (mi *instance) variantIn(state *lib.State) *variantScope {
 	return mi.variant
 }
 
-// add is called by every operation that was prepared while the scope was the current one, from any goroutine.
-func (v *variantScope) add(took time.Duration, failed bool, s *series) {
+// begin and end are called by every operation that was prepared while the scope was the current one, from any goroutine.
+func (v *variantScope) begin(at time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	if v.running == 0 {
+		v.began = at
+		if at.Before(v.until) { // it waited for a processor until the one before had ended
+			v.began = v.until
+		}
+	}
+	v.running++
+}
+
+func (v *variantScope) end(at time.Time, failed bool, s *series) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if at.After(v.until) {
+		v.until = at
+	}
+	if v.running--; v.running == 0 && v.until.After(v.began) {
+		v.total += v.until.Sub(v.began)
+	}
 	if v.ops == 0 {
 		v.key = s.key
 	} else {
@@ -52,7 +83,6 @@ func (v *variantScope) add(took time.Duration, failed bool, s *series) {
 		}
 	}
 	v.ops++
-	v.total += took
 	v.failed = v.failed || failed
 }
 
@@ -172,12 +202,16 @@ func (c *comparison) after(value sobek.Value, position int, outer *variantScope)
 	return then(value, rt.ToValue(fulfilled), rt.ToValue(rejected))
 }
 
-// close checks that the callback did something that can be compared.
+// close checks that the callback did something that can be compared, and takes up what it came to.
 func (v *variantScope) close() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.ops == 0 {
 		return fmt.Errorf("compare: variant %s made no operation; its callback has to make at least one, and to await those that it starts", v.name)
+	}
+	v.result = variantResult{took: v.total, failed: v.failed, key: v.key}
+	if v.running > 0 && v.until.After(v.began) {
+		v.result.took += v.until.Sub(v.began)
 	}
 	return nil
 }
@@ -186,25 +220,26 @@ func (v *variantScope) close() error {
 func (c *comparison) finish() sobek.Value {
 	mi, rt := c.mi, c.mi.vu.Runtime()
 	tags := c.state.Tags.GetCurrentValues()
-	a := c.scopes[0]
+	a := &c.scopes[0].result
 	now := time.Now()
 	var samples []metrics.Sample
 	durations := rt.NewObject()
-	for i, b := range c.scopes {
-		_ = durations.Set(b.name, metrics.D(b.total))
+	for i := range c.scopes {
+		b := &c.scopes[i].result
+		_ = durations.Set(c.scopes[i].name, metrics.D(b.took))
 		if i == 0 {
 			continue
 		}
 		failed := a.failed || b.failed
 		key := recorder.PairKey{
 			Scenario: runningScenario(mi.vu.Context(), tags.Tags), Op: shared(a.key.Op, b.key.Op), Query: shared(a.key.Query, b.key.Query),
-			Workers: levelOf(tags.Tags, "workers"), Phase: tagOf(tags.Tags, "phase"), A: a.name, B: b.name,
+			Workers: levelOf(tags.Tags, "workers"), Phase: tagOf(tags.Tags, "phase"), A: c.scopes[0].name, B: c.scopes[i].name,
 		}
-		mi.root.recording.recorder.Pair(key).Record(metrics.D(a.total), metrics.D(b.total), c.before(0, i), failed)
+		mi.root.recording.recorder.Pair(key).Record(metrics.D(a.took), metrics.D(b.took), c.before(0, i), failed)
 		if !failed {
 			samples = append(samples, metrics.Sample{
 				TimeSeries: metrics.TimeSeries{Metric: mi.metrics.pairOverhead, Tags: c.pairTags(tags.Tags, key)},
-				Time:       now, Value: metrics.D(a.total - b.total), Metadata: tags.Metadata,
+				Time:       now, Value: metrics.D(a.took - b.took), Metadata: tags.Metadata,
 			})
 		}
 	}

@@ -100,6 +100,70 @@ func TestCompareAwaitsAsyncCallbacks(t *testing.T) {
 	}
 }
 
+func TestAVariantIsChargedTheTimeInWhichAnythingWasUnderWay(t *testing.T) {
+	t.Parallel()
+	type operation struct{ begin, end int } // in the order of their ends; begins are noted in the order of time
+	for name, tt := range map[string]struct {
+		operations []operation
+		took       int
+	}{
+		"one":                 {[]operation{{0, 10}}, 10},
+		"one after the other": {[]operation{{0, 10}, {15, 20}}, 15},
+		"at once":             {[]operation{{0, 10}, {0, 10}, {0, 12}}, 12},
+		"overlapping":         {[]operation{{0, 10}, {5, 15}, {20, 30}}, 25},
+		"one within another":  {[]operation{{3, 5}, {0, 10}}, 10},
+		"a chain":             {[]operation{{0, 4}, {3, 7}, {6, 9}}, 9},
+	} {
+		v, at := &variantScope{name: name}, time.Now()
+		for now := range 40 {
+			for _, op := range tt.operations {
+				if op.end == now {
+					v.end(at.Add(time.Duration(now)*time.Second), false, &series{})
+				}
+			}
+			for _, op := range tt.operations {
+				if op.begin == now {
+					v.begin(at.Add(time.Duration(now) * time.Second))
+				}
+			}
+		}
+		require.NoError(t, v.close())
+		assert.Equal(t, time.Duration(tt.took)*time.Second, v.result.took, name)
+	}
+	v, at := &variantScope{name: "one is not awaited"}, time.Now()
+	v.begin(at)
+	v.begin(at.Add(time.Second))
+	v.end(at.Add(3*time.Second), false, &series{})
+	require.NoError(t, v.close())
+	v.end(at.Add(9*time.Second), true, &series{})
+	assert.Equal(t, 3*time.Second, v.result.took, "until the last that was awaited")
+	assert.False(t, v.result.failed)
+}
+
+func TestCompareChargesOperationsAtOnceOnce(t *testing.T) {
+	t.Parallel()
+	var together sync.WaitGroup
+	together.Add(3)
+	server := newStub(t, func(w http.ResponseWriter, _ *http.Request, body string) {
+		if strings.Contains(body, "query meet") {
+			together.Done()
+			together.Wait()
+		}
+		_, _ = io.WriteString(w, threeRows)
+	})
+	r := newRuntime(t)
+	r.js(fmt.Sprintf(`const og = connect(%q, {graph: "council"}); let took; const q = (name) => og.asyncQuery("query " + name + "() { match { $m: Memory } return { $m.slug } }")`, server.URL))
+	r.enter()
+	r.js(`(async () => { took = await compare({ a: async () => Promise.all([q("meet"), q("meet"), q("meet")]), b: async () => q("alone") }) })()`)
+	took := r.export(r.js(`took`))["a"].(float64)
+	sum, longest := 0.0, 0.0
+	for _, s := range of(r.taken(), "omnigraph_op_duration", "variant", "a") {
+		sum, longest = sum+s.Value, max(longest, s.Value)
+	}
+	assert.Less(t, took, sum)
+	assert.GreaterOrEqual(t, took, longest-1e-6)
+}
+
 func TestAnExceptionInACallbackEndsTheVariant(t *testing.T) {
 	t.Parallel()
 	r := newRuntime(t)

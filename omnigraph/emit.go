@@ -132,7 +132,7 @@ func (inv *invocation) record() {
 		s.cell.RecordParts(inv.took, inv.parts())
 	}
 	if inv.variant != nil {
-		inv.variant.add(inv.took, out.Err != nil, s)
+		inv.variant.end(inv.begin.Add(inv.took), out.Err != nil, s)
 	}
 }
 

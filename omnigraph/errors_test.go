@@ -274,6 +274,9 @@ func TestRetriesRepeatWhatMayBeRepeated(t *testing.T) {
 		{"ok/indeterminate write repeated if told", `{retry: {baseDelay: 0, indeterminate: true}}`, writeCode, []string{"502 x", "200 " + written}, 2, true},
 		{"ok/read repeated after 502", `{retry: {baseDelay: 0}}`, readCode, []string{"502 x", "200 " + threeRows}, 2, true},
 		{"ok/only the kinds named", `{retry: {baseDelay: 0, kinds: ["admission_capped"]}}`, writeCode, []string{"409 " + stale, "200 " + written}, 1, false},
+		{"ok/no kind named", `{retry: {baseDelay: 0, kinds: []}}`, writeCode, []string{"409 " + stale, "200 " + written}, 1, false},
+		{"ok/a budget that is spent", `{retry: {baseDelay: 0, maxAttempts: 20, budget: 0.5}}`, writeCode, []string{"409 " + stale}, 11, false},
+		{"ok/a budget of many for each", `{retry: {baseDelay: 0, maxAttempts: 20, budget: 30}}`, writeCode, []string{"409 " + stale}, 20, false},
 		{"ok/Retry-After beyond the time left", `{retry: {baseDelay: 0, maxElapsed: "5s"}}`, writeCode, []string{"429 {}", "200 " + written}, 1, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

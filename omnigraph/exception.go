@@ -19,7 +19,7 @@ func (e *exception) Error() string { return e.cause.Error() }
 // Unwrap gives the operation's error.
 func (e *exception) Unwrap() error { return e.cause }
 
-func (mi *instance) exception(inv *invocation) error {
+func (mi *instance) exception(inv *invocation) *exception {
 	rt := mi.vu.Runtime()
 	object := rt.NewGoError(inv.out.Err)
 	// What it was made of is Go's own form of the error, for Go: neither documented nor part of its JSON.

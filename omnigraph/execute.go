@@ -14,6 +14,9 @@ import (
 func (inv *invocation) execute() {
 	inv.consultCatalog()
 	inv.begin = time.Now()
+	if inv.variant != nil {
+		inv.variant.begin(inv.begin)
+	}
 	inv.samples = make([]metrics.Sample, 0, samplesPerOperation)
 	if inv.problem != nil {
 		inv.attempts = 0
@@ -39,8 +42,11 @@ func (inv *invocation) run(carrier transport) (unknown wire.ErrorKind) {
 		inv.c.mi.root.depositBudgets(p.budget)
 	}
 	for {
-		inv.attempts++
 		inv.out = carrier.do(inv.operationContext(), &inv.session, &inv.op)
+		if inv.out.Refused {
+			return unknown
+		}
+		inv.attempts++
 		if inv.out.Err != nil && inv.operationContext().Err() != nil && inv.ctx.Err() == nil {
 			// Not the answer's fault, whatever the transport makes of it.
 			inv.out.Err = wire.ClassifyFailure(wire.Failure{Kind: wire.KindCanceled, Message: "the callback threw", Sent: true}, inv.op.MayWrite())
@@ -53,8 +59,12 @@ func (inv *invocation) run(carrier transport) (unknown wire.ErrorKind) {
 		if inv.out.Err == nil || inv.ctx.Err() != nil || inv.handedOn {
 			return unknown
 		}
-		delay, again := p.next(inv.attempts, time.Since(inv.begin), inv.out.Err, inv.c.random)
-		if !again || p.budget > 0 && !inv.c.mi.root.budget(inv.out.Err.Kind).withdraw() {
+		delay, again := p.next(inv.attempts, time.Since(inv.begin), inv.out.Err, inv.c.mi.random)
+		if !again {
+			return unknown
+		}
+		if p.budget > 0 && !inv.c.mi.root.budget(inv.out.Err.Kind, p.budget).withdraw() {
+			inv.out.Err.Message += " (not repeated: option retry's budget is spent)"
 			return unknown
 		}
 		if !wait(inv.ctx, delay) {

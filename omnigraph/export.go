@@ -79,6 +79,8 @@ func (r *rows) run(inv *invocation) {
 // deliver calls the callback with a batch, on the event loop.
 func (inv *invocation) deliver(mi *instance, batch []string) error {
 	rt := mi.vu.Runtime()
+	mi.delivering = true
+	defer func() { mi.delivering = false }()
 	for _, row := range batch {
 		if _, err := inv.onRow(sobek.Undefined(), decodeJSON(rt, row)); err != nil {
 			return err

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,6 +16,8 @@ import (
 	"github.com/grafana/sobek"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/mitodl/xk6-omnigraph/internal/executable"
 )
 
 func exportOf(n int) string {
@@ -193,6 +197,39 @@ func TestAnExportThatItsCallbackEndsIsCanceled(t *testing.T) {
 	assert.Len(t, of(samples, "omnigraph_errors", "error_kind", "canceled"), 1)
 	assert.Len(t, of(samples, "omnigraph_errors"), 1)
 	assert.Len(t, server.asked(), 1)
+}
+
+// The export holds a connection or a process until its callback has taken what came: a wait for another of them could last
+// for ever.
+func TestAnOperationWithinACallbackWaitsForASlotNoLongerThanItsTimeout(t *testing.T) {
+	t.Parallel()
+	server := newStub(t, func(w http.ResponseWriter, r *http.Request, _ string) {
+		if strings.HasSuffix(r.URL.Path, "/export") {
+			_, _ = io.WriteString(w, exportOf(20_000))
+			return
+		}
+		_, _ = io.WriteString(w, `{"status":"ok","version":"0.8.0"}`)
+	})
+	dir := t.TempDir()
+	rows, bin := filepath.Join(dir, "rows"), filepath.Join(dir, "omnigraph")
+	require.NoError(t, os.WriteFile(rows, []byte(exportOf(20_000)), 0o600))
+	executable.Write(t, bin, fmt.Sprintf("#!/bin/sh\ncase $1 in export) exec cat %q;; esac\necho omnigraph 0.8.0\n", rows))
+	for _, c := range []struct{ client, ask, what, option string }{
+		{fmt.Sprintf(`new HTTPClient({url: %q, graph: "council", pool: "shared", maxConnections: 1})`, server.URL), "health", "no connection of the shared pool", "maxConnections"},
+		{fmt.Sprintf(`new CLIClient({server: "http://127.0.0.1:1", bin: %q, graph: "council", maxProcesses: 1})`, bin), "version", "no process slot", "maxProcesses"},
+	} {
+		r := newRuntime(t)
+		r.js(`const og = ` + c.client + `; let inner, n = 0`)
+		r.enter()
+		res := r.export(r.js(fmt.Sprintf(`og.export({}, () => { if (n++ === 0) { inner = og.%s({timeout: 50}) } })`, c.ask)))
+		assert.Equal(t, true, res["ok"], res["error"])
+		assert.EqualValues(t, 20_000, r.js(`n`).ToInteger())
+		problem, _ := r.export(r.js(`inner`))["error"].(map[string]any)
+		assert.Equal(t, "timeout", problem["kind"])
+		assert.Equal(t, c.what+" became free within 50ms: an export's callback holds one itself; raise "+c.option+", or ask after the export", problem["message"])
+		assert.Equal(t, false, problem["indeterminate"])
+		assert.Equal(t, true, r.export(r.js(fmt.Sprintf(`og.%s()`, c.ask)))["ok"], "afterwards there is one")
+	}
 }
 
 func TestTheEndOfAnIterationWithinACallbackIsNoExceptionOfTheScripts(t *testing.T) {

@@ -167,7 +167,12 @@ func readLevelOptions(rt *sobek.Runtime, v sobek.Value) (levelOptions, error) {
 				err = errWrongType
 			}
 		case "tags":
-			takes, err = "an object of strings", setStringMap(&opts.tags, value, rt)
+			takes, err = "an object of strings, without workers and phase, which levels sets itself", setStringMap(&opts.tags, value, rt)
+			for _, own := range []string{"workers", "phase"} {
+				if _, given := opts.tags[own]; given {
+					err = errWrongType
+				}
+			}
 		case "env":
 			takes, err = "an object of strings", setStringMap(&opts.env, value, rt)
 		default:

@@ -76,6 +76,10 @@ type instance struct {
 	warmed map[sequenceStep]bool
 	// variant is the variant of compare whose callback runs now, or nil.
 	variant *variantScope
+	// delivering says that an export's callback runs now.
+	delivering bool
+	// random spreads the VU's retries in time; nil until its first operation.
+	random func(int64) int64
 }
 
 // Exports gives what scripts import; it is the same on every call.

@@ -217,6 +217,7 @@ func (mi *instance) finishMany(batches []*batch) (sobek.Value, error) {
 	var took float64
 	results := []any{}
 	problem := sobek.Null()
+	var failed *invocation
 	for _, b := range batches {
 		if b.split {
 			took += metrics.D(b.took)
@@ -224,14 +225,12 @@ func (mi *instance) finishMany(batches []*batch) (sobek.Value, error) {
 		if b.skipped || b.split {
 			continue
 		}
-		value, err := mi.finish(b.invocation)
-		if err != nil {
-			return nil, err
-		}
+		value := mi.newResult(b.invocation)
 		results = append(results, value)
 		took += metrics.D(b.took)
 		if b.out.Err != nil {
 			problem = value.ToObject(rt).Get("error")
+			failed = b.invocation
 			continue
 		}
 		commits++
@@ -249,5 +248,10 @@ func (mi *instance) finishMany(batches []*batch) (sobek.Value, error) {
 	set("duration", took)
 	set("error", problem)
 	set("results", rt.NewArray(results...))
+	if failed != nil && failed.throws {
+		thrown := mi.exception(failed)
+		_ = thrown.value.Set("result", o) // what was written before is written
+		return nil, thrown
+	}
 	return o, nil
 }

@@ -169,3 +169,20 @@ func TestMutateManySplitsWhereTheServerSaysSo(t *testing.T) {
 		})
 	}
 }
+
+func TestMutateManyThatThrowsSaysWhatWasWritten(t *testing.T) {
+	t.Parallel()
+	server := newStub(t, counting(2))
+	r := newRuntime(t)
+	r.js(fmt.Sprintf(`const og = connect(%q, {graph: "council", throw: true});
+		const add = "query add($slug: String) { insert Project { slug: $slug } }"; let caught`, server.URL))
+	r.enter()
+	for _, c := range []struct{ call, want string }{
+		{`try { og.mutateMany(add, [{slug: "a"}, {slug: "b"}, {slug: "c"}, {slug: "d"}], {maxRows: 1}) } catch (e) { caught = e }`, "OmnigraphError conflict_stale: false 1 1 2"},
+		{`og.asyncMutateMany(add, [{slug: "a"}, {slug: "b"}], {maxRows: 1}).catch((e) => { caught = e })`, "OmnigraphError conflict_stale: false 0 0 1"}, // the server writes no more
+	} {
+		r.js(`caught = undefined`)
+		r.js(c.call)
+		assert.Equal(t, c.want, r.js(`((r) => caught.name + " " + caught.kind + ": " + [r.ok, r.commits, r.acknowledged, r.results.length].join(" "))(caught.result)`).String())
+	}
+}

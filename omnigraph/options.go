@@ -3,6 +3,7 @@ package omnigraph
 import (
 	"fmt"
 	"math"
+	"net/http"
 	"reflect"
 	"slices"
 	"sort"
@@ -84,16 +85,16 @@ var optionTable = []optionSpec{
 	{Name: "token", Takes: takesToken, HTTP: true, CLI: true, Call: true, Meaning: "The bearer token. A list spreads the load over several actors.", set: setTokens},
 	{Name: "tokensFile", Takes: takesTokensFile, HTTP: true, CLI: true, Meaning: "Where the tokens are, in place of token: each VU takes its own, in the order of the actors' names. Read in the init context, as open() reads.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setText(&s.tokensFile, v) }},
 	{Name: "branch", Takes: "a branch's name", Default: "the server's: main", HTTP: true, CLI: true, Call: true, Meaning: "The branch that is read or written.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setText(&s.branch, v) }},
-	{Name: "snapshot", Takes: "a commit's id", HTTP: true, CLI: true, Call: true, Ops: []wire.Op{wire.OpQuery, wire.OpInvoke}, Meaning: "Reads the graph as of this commit.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setText(&s.snapshot, v) }},
-	{Name: "name", Takes: "a string", Default: "the query's own name, else the operation", Call: true, Meaning: "The value of the tags query and name, so that series stay few.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setText(&s.name, v) }},
+	{Name: "snapshot", Takes: "a commit's id", HTTP: true, CLI: true, Call: true, Ops: []wire.Op{wire.OpQuery, wire.OpInvoke}, Meaning: "Reads the graph as of this commit.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setCommit(&s.snapshot, v) }},
+	{Name: "name", Takes: "a string", Default: "the query's own name, else the operation", Call: true, Meaning: "The value of the tags query (of queries and mutations) and name (of the http_* metrics), so that series stay few.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setText(&s.name, v) }},
 	{Name: "tags", Takes: "an object of strings, numbers and booleans", HTTP: true, CLI: true, Call: true, Meaning: "Further tags on every sample of the operation. " + ownTagsWords(), set: setTags},
 	{Name: "timeout", Takes: "milliseconds or a duration such as '30s', above 0 and at most 24h", Default: "60s", HTTP: true, CLI: true, Call: true, Meaning: "Bounds one attempt.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setDuration(&s.timeout, v, true) }},
 	{Name: "throw", Takes: "true or false", Default: "false", HTTP: true, CLI: true, Call: true, Meaning: "Throws an error instead of returning a failed result.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setBool(&s.throws, v) }},
 	{Name: "retry", Takes: "an object {maxAttempts, maxElapsed, baseDelay, maxDelay, budget, kinds, indeterminate}, or false", Default: "false", HTTP: true, CLI: true, Call: true, Meaning: "Repeats failed attempts. budget is in retries per operation, for each error kind, beyond an allowance of 10 at the start.", set: setRetry},
-	{Name: "checkParams", Takes: "true or false", Default: "true", HTTP: true, CLI: true, Call: true, Meaning: "Holds parameters against the query's own header before sending; those of a stored query against the server's catalog, which is read once, over HTTP, where the token may.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setBool(&s.checkParams, v) }},
+	{Name: "checkParams", Takes: "true or false", Default: "true", HTTP: true, CLI: true, Call: true, Meaning: "Holds parameters against the query's own header before sending; those of a stored query against the server's catalog, which is read once, over HTTP, where the token may: before the first operation that needs it, and no part of its duration or samples.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setBool(&s.checkParams, v) }},
 	{Name: "apiVersion", Takes: "'auto' or a version such as '0.13'", Default: "auto", HTTP: true, Meaning: "The version of the server's HTTP contract. auto sends none until the server asks for one.", set: setAPIVersion},
-	{Name: "headers", Takes: "an object of strings", HTTP: true, Meaning: "Further headers on every request.", set: setHeaders},
-	{Name: "pool", Takes: "'vu' or 'shared'", Default: "vu", HTTP: true, Meaning: "The VU's own connections, or one pool for the process, as a service would have.", set: setPool},
+	{Name: "headers", Takes: "an object of strings", HTTP: true, Meaning: "Further headers on every request. Not Content-Type, Content-Length or Transfer-Encoding; a token and apiVersion go before headers of their own.", set: setHeaders},
+	{Name: "pool", Takes: "'vu' or 'shared'", Default: "vu", HTTP: true, Meaning: "The VU's own connections, or one pool for the process and server, as a service would have.", set: setPool},
 	{Name: "maxConnections", Takes: "a whole number from 1 to 65535", Default: "100", HTTP: true, Meaning: "The size of the shared pool. Refused without pool: 'shared'.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error {
 		s.sized = true
 		return setInt(&s.maxConnections, v, 1, 65535)
@@ -111,7 +112,7 @@ var optionTable = []optionSpec{
 	{Name: "mode", Takes: "'append', 'merge' or 'overwrite'", Default: "append", Call: true, Ops: []wire.Op{wire.OpLoad}, Meaning: "How load treats rows that are there already.", set: setMode},
 	{Name: "from", Takes: "a branch's name", Call: true, Ops: []wire.Op{wire.OpLoad, wire.OpBranchCreate}, Meaning: "The branch from which a new one is made.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setText(&s.from, v) }},
 	{Name: "target", Takes: "a branch's name", Default: "main", Call: true, Ops: []wire.Op{wire.OpBranchMerge}, Meaning: "The branch that is merged into.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setText(&s.target, v) }},
-	{Name: "ifCommit", Takes: "a commit's id", Call: true, Ops: []wire.Op{wire.OpMutate}, Meaning: "Makes the mutation conditional on the branch's head (servers from 0.10).", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setText(&s.ifCommit, v) }},
+	{Name: "ifCommit", Takes: "a commit's id", Call: true, Ops: []wire.Op{wire.OpMutate}, Meaning: "Makes the mutation conditional on the branch's head (servers from 0.10).", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error { return setCommit(&s.ifCommit, v) }},
 	{Name: "maxRows", Takes: "a whole number from 1 to 1000000", Default: "500", Call: true, Ops: []wire.Op{scopeMutateMany}, Meaning: "How many rows mutateMany puts into one commit.", set: func(s *settings, v sobek.Value, _ *sobek.Runtime) error {
 		return setInt(&s.maxRows, v, 1, 1_000_000)
 	}},
@@ -217,14 +218,17 @@ const takesToken = "a string, or a list of strings of which each VU takes its ow
 // errWrongType asks for the standard text: what the option got and what it takes.
 var errWrongType = fmt.Errorf("wrong type")
 
+// setText takes null and an empty string as if the option were not there: a call's own never undoes the client's.
 func setText(to *string, v sobek.Value) error {
 	if sobek.IsNull(v) {
-		*to = ""
 		return nil
 	}
 	s, ok := v.Export().(string)
 	if !ok {
 		return errWrongType
+	}
+	if s == "" {
+		return nil
 	}
 	if strings.ContainsAny(s, "\x00\r\n") {
 		return fmt.Errorf("holds a control character")
@@ -234,6 +238,15 @@ func setText(to *string, v sobek.Value) error {
 	}
 	*to = s
 	return nil
+}
+
+// setCommit takes no stand-in for a commit that somebody did not get: without its condition a write would be done, and a
+// read would be of something else.
+func setCommit(to *string, v sobek.Value) error {
+	if sobek.IsNull(v) || v.Export() == "" {
+		return errWrongType
+	}
+	return setText(to, v)
 }
 
 func setBool(to *bool, v sobek.Value) error {
@@ -338,6 +351,9 @@ func ownTagsWords() string {
 	return "Not " + strings.Join(ownTags[:len(ownTags)-1], ", ") + " or " + ownTags[len(ownTags)-1] + ", which the extension sets itself. A name replaces that of the http_* metrics, as with k6/http."
 }
 
+// ownHeaders are of the request's body, which the client makes.
+var ownHeaders = []string{"Content-Type", "Content-Length", "Transfer-Encoding"}
+
 // setHeaders takes what net/http would send; what it would not fails there only with the first request.
 func setHeaders(s *settings, v sobek.Value, rt *sobek.Runtime) error {
 	var headers map[string]string
@@ -345,6 +361,9 @@ func setHeaders(s *settings, v sobek.Value, rt *sobek.Runtime) error {
 		return err
 	}
 	for name, value := range headers {
+		if slices.Contains(ownHeaders, http.CanonicalHeaderKey(name)) {
+			return fmt.Errorf("has the member %q, which the client sets itself", name)
+		}
 		if !httpguts.ValidHeaderFieldName(name) {
 			return fmt.Errorf("has the member %q, which is no name of a header; one takes letters, digits and !#$%%&'*+-.^_`|~", name)
 		}
@@ -396,9 +415,12 @@ func setTokens(s *settings, v sobek.Value, rt *sobek.Runtime) error {
 	} else if len(list) == 0 {
 		return fmt.Errorf("got an empty list; it takes %s", takesToken)
 	}
-	for _, t := range list {
+	for i, t := range list {
 		if strings.ContainsAny(t, "\x00\r\n") {
 			return fmt.Errorf("holds a control character")
+		}
+		if t == "" && len(list) > 1 {
+			return fmt.Errorf("has an empty string at position %d of its list; it takes %s", i, takesToken)
 		}
 	}
 	s.tokens = list

@@ -2,6 +2,8 @@ package omnigraph
 
 import (
 	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -84,6 +86,9 @@ func TestBadOptionsThrowAtOnceAndNameOptionGotAndTakes(t *testing.T) {
 		{"err/record system no object", `record({name: "a", system: "0.8.0"})`, []string{"option system", "string"}},
 		{"err/record build", `record({name: "a", system: {build: "fast"}})`, []string{"option system", "build", `"fast"`, "'release'"}},
 		{"err/record name no text", `record({name: 7})`, []string{"name", "number"}},
+		{"err/token list with an empty one", `new HTTPClient({token: ["a", ""]})`, []string{"token", "empty string at position 1"}},
+		{"err/header of the body", `new HTTPClient({headers: {"content-type": "text/plain"}})`, []string{"headers", `"content-type"`, "sets itself"}},
+		{"err/levels own tags", `levels([4], {duration: "1s", tags: {workers: "x"}})`, []string{"tags", "workers and phase"}},
 		{"err/levels empty", `levels([], {duration: "1s"})`, []string{"levels", "empty"}},
 		{"err/levels no list", `levels(4, {duration: "1s"})`, []string{"levels", "got 4", "[1, 4, 8]"}},
 		{"err/levels twice", `levels([4, 4], {duration: "1s"})`, []string{"levels", "4"}},
@@ -268,4 +273,58 @@ func TestLevelsOfIterationsWarnOnceOfTheTimeThatTheyTake(t *testing.T) {
 	require.Len(t, logs.Entries, 1)
 	assert.Contains(t, logs.LastEntry().Message, "each of the 2 levels has 10m0s")
 	assert.Contains(t, logs.LastEntry().Message, "give maxDuration")
+}
+
+// A text that is null or empty never undoes what the client was told, as a write to main in place of its branch would.
+func TestATextThatIsNotThereLeavesTheClientsOption(t *testing.T) {
+	t.Parallel()
+	server := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ string) { _, _ = io.WriteString(w, written) })
+	r := newRuntime(t)
+	r.js(fmt.Sprintf(`const og = connect(%q, {graph: "council", branch: "dev"})`, server.URL))
+	r.enter()
+	for _, branch := range []string{"undefined", "null", `""`} {
+		res := r.export(r.js(fmt.Sprintf(`og.mutate("query add($s: String) { insert Project { slug: $s } }", {s: "a"}, {branch: %[1]s, graph: %[1]s, name: %[1]s})`, branch)))
+		require.Equal(t, true, res["ok"], res["error"])
+		asked := server.asked()
+		last := asked[len(asked)-1]
+		assert.Contains(t, last.Body, `"branch":"dev"`, branch)
+		assert.Contains(t, last.Path, "/graphs/council/", branch)
+	}
+}
+
+// A commit that somebody did not get is no commit: a condition that is lost that way would let every write through.
+func TestACommitIsNeverNullOrEmpty(t *testing.T) {
+	t.Parallel()
+	server := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ string) { _, _ = io.WriteString(w, written) })
+	r := newRuntime(t)
+	r.js(fmt.Sprintf(`const og = connect(%q, {graph: "council"})`, server.URL))
+	r.enter()
+	for _, got := range []string{"null", `""`} {
+		for option, code := range map[string]string{
+			"ifCommit": `og.mutate("query q() {}", {}, {ifCommit: %s})`, "snapshot": `og.query("query q() {}", {}, {snapshot: %s})`,
+		} {
+			assert.Contains(t, r.throws(fmt.Sprintf(code, got)), "option "+option+" got "+got+"; it takes a commit's id")
+		}
+		assert.Contains(t, r.throws(fmt.Sprintf(`new HTTPClient({snapshot: %s})`, got)), "option snapshot got "+got)
+	}
+	assert.Empty(t, server.asked())
+}
+
+func TestWhatTheClientRefusesIsNoAttempt(t *testing.T) {
+	t.Parallel()
+	const ask = `.query("query q($s: String) { match { $p: Project { slug: $s } } return { $p.slug } }", {s: "a"})`
+	for _, code := range []string{
+		`new HTTPClient({url: "http://127.0.0.1:1"})` + ask, `new CLIClient()` + ask, `new CLIClient({server: "http://127.0.0.1:1"})` + ask,
+		`new CLIClient({server: "http://127.0.0.1:1"}).optimize()`, `new HTTPClient({url: "http://127.0.0.1:1"}).optimize()`, `new HTTPClient().health()`,
+	} {
+		r := newRuntime(t)
+		r.enter()
+		res := r.export(r.js(code))
+		assert.Equal(t, false, res["ok"], code)
+		assert.EqualValues(t, 0, res["attempts"], code)
+		samples := r.taken()
+		assert.Empty(t, of(samples, "omnigraph_attempt_duration"), code)
+		assert.Len(t, of(samples, "omnigraph_errors"), 1, code)
+		assert.Len(t, of(samples, "omnigraph_op_duration"), 1, code)
+	}
 }

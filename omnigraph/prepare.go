@@ -57,6 +57,7 @@ func (mi *instance) prepare(v *verb, call sobek.FunctionCall, method string) (*i
 	inv := &invocation{c: c, throws: c.settings.throws, retry: &c.settings.retry, ctx: mi.vu.Context(), state: state, variant: mi.variantIn(state)}
 	s := &c.settings
 	inv.op = wire.Operation{Op: v.op, Graph: s.graph, Branch: s.branch, Timeout: s.timeout, MaxOutputBytes: s.maxOutputBytes}
+	inv.op.BoundedQueue = mi.delivering
 	if v.op == wire.OpQuery || v.op == wire.OpInvoke {
 		inv.op.Snapshot = s.snapshot
 	}
@@ -82,8 +83,8 @@ func (mi *instance) prepare(v *verb, call sobek.FunctionCall, method string) (*i
 	if inv.header != nil && checkParams && inv.problem == nil {
 		inv.problem = wire.CheckParams(inv.header, inv.op.Params)
 	}
-	if c.random == nil {
-		c.random = seededRandom(state.VUIDGlobal)
+	if mi.random == nil {
+		mi.random = seededRandom(state.VUIDGlobal)
 	}
 
 	current := state.Tags.GetCurrentValues()

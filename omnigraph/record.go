@@ -2,6 +2,7 @@ package omnigraph
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -150,7 +151,11 @@ func (mi *instance) record(call sobek.FunctionCall) sobek.Value {
 			}
 			took = time.Duration(ms * float64(time.Millisecond))
 		}
-		rec.Event(call.Argument(0).String(), call.Argument(1).String(), took)
+		text := ""
+		if v := call.Argument(1); !common.IsNullish(v) {
+			text = v.String()
+		}
+		rec.Event(mi.nameOf(call.Argument(0), "event: argument kind", "a word such as optimize"), text, took)
 		return sobek.Undefined()
 	})
 	set("extra", func(call sobek.FunctionCall) sobek.Value {
@@ -158,7 +163,7 @@ func (mi *instance) record(call sobek.FunctionCall) sobek.Value {
 		if err != nil {
 			mi.throw(fmt.Errorf("extra: argument value is %w", err))
 		}
-		rec.SetExtra(call.Argument(0).String(), value)
+		rec.SetExtra(mi.nameOf(call.Argument(0), "extra: argument section", "a section's name"), value)
 		return sobek.Undefined()
 	})
 	set("problem", func(sobek.FunctionCall) sobek.Value {
@@ -176,6 +181,15 @@ func (mi *instance) record(call sobek.FunctionCall) sobek.Value {
 		return sobek.Undefined()
 	})
 	return o
+}
+
+// nameOf takes a text that is not empty.
+func (mi *instance) nameOf(v sobek.Value, what, takes string) string {
+	s, ok := v.Export().(string)
+	if !ok || s == "" {
+		mi.throw(fmt.Errorf("%s got %s; it takes %s", what, describe(v), takes))
+	}
+	return s
 }
 
 // plainValue takes a value out of JS as JSON.stringify would write it: NaN, say, has no place in a record and is null.
@@ -351,12 +365,26 @@ func (mi *instance) readState(c *client) (recorder.State, error) {
 		// Its answer tells the server's version. One that has none is no reason to do without the state.
 		_, _ = mi.ask(c, wire.OpHealth)
 	}
-	store := c.settings.store
-	if store == "" {
-		store = os.Getenv("OMNIGRAPH_STORE")
-	}
-	state.DataFiles = countDataFiles(store)
+	state.DataFiles = countDataFiles(c.storeHere())
 	return state, nil
+}
+
+// storeHere is the storage of the client's graph, where it is known: its own option, or OMNIGRAPH_STORE unless the
+// environment is of another server or graph.
+func (c *client) storeHere() string {
+	s := &c.settings
+	if s.store != "" {
+		return s.store
+	}
+	address := strings.TrimRight(cmp.Or(s.url, s.server), "/")
+	known := cmp.Or(os.Getenv("OMNIGRAPH_URI"), os.Getenv("OMNIGRAPH_URL"))
+	if known != "" && address != strings.TrimRight(known, "/") {
+		return ""
+	}
+	if graph := os.Getenv("OMNIGRAPH_GRAPH"); graph != "" && s.graph != graph {
+		return ""
+	}
+	return os.Getenv("OMNIGRAPH_STORE")
 }
 
 // ask makes one operation for the recording itself, with the tags that any operation has.

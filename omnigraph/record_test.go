@@ -47,7 +47,7 @@ func TestARunIsRecordedWithItsStateDatasetAndScenarios(t *testing.T) {
 	assert.Equal(t, map[string]any{"rows": map[string]any{"node:Memory": 913.0}, "commits": 3.0, "commitsSinceOptimize": 2.0, "dataFiles": 3.0}, r.export(r.js(`rec.before(og)`)))
 	r.js(readCode)
 	r.js(`rec.event("optimize", "by hand", 12); rec.extra("own", {a: [1, NaN]}); rec.noiseFloor(0.02); rec.after(og)`)
-	for code, want := range map[string]string{`rec.noiseFloor("x")`: "noiseFloor", `rec.noiseFloor(2)`: "got 2; it takes a share from 0 to 1", `rec.event("a", "b", -1)`: "took", `rec.before({})`: "client"} {
+	for code, want := range map[string]string{`rec.noiseFloor("x")`: "noiseFloor", `rec.noiseFloor(2)`: "got 2; it takes a share from 0 to 1", `rec.event("a", "b", -1)`: "took", `rec.event()`: "event: argument kind got undefined", `rec.event("")`: "takes a word", `rec.extra()`: "extra: argument section got undefined", `rec.before({})`: "client"} {
 		assert.Contains(t, r.throws(code), want)
 	}
 	out := r.export(r.js(`report({metrics: {"iterations{scenario:default}": {type: "counter", contains: "default", values: {count: 1, rate: 1}}, omnigraph_ops: {type: "counter", contains: "default", values: {count: 8, rate: 1}, thresholds: {"count<1": {ok: false}}}}, options: {}, state: {}})`))
@@ -110,4 +110,31 @@ func TestReportTakesTheMachineReadableSummaryAsWell(t *testing.T) {
 	assert.EqualValues(t, 40, facts.iterations["s"])
 	assert.EqualValues(t, 2, facts.dropped["s"])
 	assert.Contains(t, r.throws(`report({results: {metrics: {}}})`), "no metrics")
+}
+
+func TestDataFilesAreThoseOfTheClientsOwnStore(t *testing.T) {
+	server := newStub(t, stateServer)
+	store := filepath.Join(t.TempDir(), "g.omni")
+	require.NoError(t, os.MkdirAll(filepath.Join(store, "nodes/a/data"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(store, "nodes/a/data/1.lance"), nil, 0o600))
+	for name, tt := range map[string]struct {
+		env, option string
+		want        any
+	}{
+		"the store's server is not told":     {"", "", 1.0},
+		"the store's server is the client's": {server.URL + "/", "", 1.0},
+		"the store's server is another":      {"http://127.0.0.1:1", "", nil},
+		"the graph is another":               {server.URL, `, graph: "other"`, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("OMNIGRAPH_STORE", store)
+			t.Setenv("OMNIGRAPH_URI", tt.env)
+			t.Setenv("OMNIGRAPH_URL", "")
+			t.Setenv("OMNIGRAPH_GRAPH", "council")
+			r := newRuntime(t)
+			r.js(fmt.Sprintf(`const og = connect(%q, {graph: "council"%s}); const rec = record({name: "test", dir: %q})`, server.URL, tt.option, t.TempDir()))
+			r.enter()
+			assert.Equal(t, tt.want, r.export(r.js(`rec.before(og)`))["dataFiles"])
+		})
+	}
 }

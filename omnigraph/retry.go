@@ -19,8 +19,8 @@ type retryPolicy struct {
 	maxElapsed    time.Duration
 	baseDelay     time.Duration
 	maxDelay      time.Duration
-	budget        float64 // retries per operation that the process may spend beyond budgetBurst; 0 is no limit
-	kinds         []wire.ErrorKind
+	budget        float64          // retries per operation that the process may spend beyond budgetBurst; 0 is no limit
+	kinds         []wire.ErrorKind // nil is every kind whose repetition may help; an empty list is none
 	indeterminate bool
 }
 
@@ -150,7 +150,7 @@ func (p *retryPolicy) covers(e *wire.Error) bool {
 	if e.Kind == wire.KindCanceled || e.Indeterminate && !p.indeterminate {
 		return false
 	}
-	if len(p.kinds) > 0 {
+	if p.kinds != nil {
 		return slices.Contains(p.kinds, e.Kind)
 	}
 	return e.Retryable || e.Indeterminate && p.indeterminate && e.Kind.Retryable()
@@ -163,12 +163,13 @@ type retryBudget struct {
 	tokens float64
 }
 
-// A budget begins with this many retries and never holds more, so that a rare failure early on may be repeated.
+// A budget begins with this many retries, and never holds more beyond one operation's share, so that a rare failure early
+// on may be repeated.
 const budgetBurst = 10
 
 func (b *retryBudget) deposit(perOperation float64) {
 	b.mu.Lock()
-	b.tokens = min(b.tokens+perOperation, budgetBurst)
+	b.tokens = min(b.tokens+perOperation, budgetBurst+perOperation)
 	b.mu.Unlock()
 }
 
@@ -182,8 +183,8 @@ func (b *retryBudget) withdraw() bool {
 	return true
 }
 
-// budget gives the process-wide budget of one error kind.
-func (r *rootModule) budget(kind wire.ErrorKind) *retryBudget {
+// budget gives the process-wide budget of one error kind. It is made at its first use, whose operation's share is in it.
+func (r *rootModule) budget(kind wire.ErrorKind, perOperation float64) *retryBudget {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.budgets == nil {
@@ -191,7 +192,7 @@ func (r *rootModule) budget(kind wire.ErrorKind) *retryBudget {
 	}
 	b := r.budgets[string(kind)]
 	if b == nil {
-		b = &retryBudget{tokens: budgetBurst}
+		b = &retryBudget{tokens: budgetBurst + perOperation}
 		r.budgets[string(kind)] = b
 	}
 	return b

@@ -79,11 +79,17 @@ func (c *Client) attempt(ctx context.Context, op *wire.Operation) *outcome {
 	args, problem := c.argv(op)
 	if problem != nil {
 		problem.ExitCode = -1
-		out.Err = problem
+		out.Err, out.Refused = problem, true
 		return out
 	}
-	queued, err := c.config.Slots.acquire(ctx)
+	waiting, cancel := op.WaitInQueue(ctx)
+	queued, err := c.config.Slots.acquire(waiting)
+	cancel()
 	out.Timings.Queued = queued
+	if err != nil && ctx.Err() == nil {
+		out.fail(c.failure(op, wire.KindTimeout, false, "no process slot became free within %v: an export's callback holds one itself; raise maxProcesses, or ask after the export", op.Timeout))
+		return out
+	}
 	if err != nil {
 		out.fail(c.failure(op, wire.KindCanceled, false, "canceled before the CLI was started, after %v in the queue for a process slot", round(queued)))
 		return out

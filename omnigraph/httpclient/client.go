@@ -124,18 +124,24 @@ func (c *Client) attempt(ctx context.Context, s *Session, op *wire.Operation, ap
 	write := op.MayWrite()
 	request, problem := wire.EncodeRequest(op, nil)
 	if problem != nil {
-		out.Err = problem
+		out.Err, out.Refused = problem, true
 		return out
 	}
 	target, err := c.target(request.Path, s.Name)
 	if err != nil {
-		out.Err = wire.NewError(wire.KindBadRequest, "url: %s", err)
+		out.Err, out.Refused = wire.NewError(wire.KindBadRequest, "url: %s", err), true
 		return out
 	}
 	state := s.State
 	if c.pool != nil {
-		shared, release, queued, err := c.pool.enter(ctx, state)
+		waiting, cancel := op.WaitInQueue(ctx)
+		shared, release, queued, err := c.pool.enter(ctx, waiting, state)
+		cancel()
 		out.Timings.Queued = queued
+		if err != nil && ctx.Err() == nil {
+			out.Err = wire.ClassifyFailure(wire.Failure{Kind: wire.KindTimeout, Message: fmt.Sprintf("no connection of the shared pool became free within %v: an export's callback holds one itself; raise maxConnections, or ask after the export", op.Timeout)}, write)
+			return out
+		}
 		if err != nil {
 			out.Err = wire.ClassifyFailure(wire.Failure{Kind: wire.KindCanceled, Message: "the iteration ended while the request waited for a connection of the shared pool"}, write)
 			return out

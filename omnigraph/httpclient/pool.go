@@ -48,9 +48,9 @@ func (p *Pool) Close() {
 	}
 }
 
-// enter waits for a free connection and gives a copy of the VU's state that uses the pool. release frees the
-// connection and pushes the bytes that went over it, which no VU's own counters see.
-func (p *Pool) enter(ctx context.Context, state *lib.State) (*lib.State, func(metrics.TagsAndMeta), time.Duration, error) {
+// enter waits for a free connection, until waiting is over at the latest, and gives a copy of the VU's state that uses the
+// pool. release frees the connection and pushes the bytes that went over it, which no VU's own counters see.
+func (p *Pool) enter(ctx, waiting context.Context, state *lib.State) (*lib.State, func(metrics.TagsAndMeta), time.Duration, error) {
 	var queued time.Duration
 	select {
 	case p.slots <- struct{}{}:
@@ -59,8 +59,8 @@ func (p *Pool) enter(ctx context.Context, state *lib.State) (*lib.State, func(me
 		select {
 		case p.slots <- struct{}{}:
 			queued = time.Since(start)
-		case <-ctx.Done():
-			return nil, nil, time.Since(start), ctx.Err()
+		case <-waiting.Done():
+			return nil, nil, time.Since(start), waiting.Err()
 		}
 	}
 	transport, dialer := p.open(state)

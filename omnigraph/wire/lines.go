@@ -60,10 +60,23 @@ func (l *Lines) line(line []byte) {
 		l.problem = &notARow{number: l.n + 1, text: excerpt(string(line[:min(len(line), 200)]))}
 		return
 	}
+	if message, ok := errorLine(line); ok {
+		l.problem = fmt.Errorf("says success and carries an error: %s", CleanMessage(message))
+		return
+	}
 	l.n++
 	if l.Each != nil {
 		l.problem = l.Each(string(line))
 	}
+}
+
+// errorLine tells an error document from a row, which names its type or its edge.
+func errorLine(line []byte) (message string, ok bool) {
+	e := gjson.GetBytes(line, "error")
+	if e.Type != gjson.String || gjson.GetBytes(line, "type").Exists() || gjson.GetBytes(line, "edge").Exists() {
+		return "", false
+	}
+	return e.String(), true
 }
 
 // notARow is a line of an export that is no JSON object.

@@ -38,8 +38,25 @@ func TestAnExportEndsAtTheFirstLineThatIsNoRow(t *testing.T) {
 		assert.Equal(t, KindProtocol, problem.Kind)
 		assert.Contains(t, problem.Message, "line 2")
 	}
+	for export, message := range map[string]string{
+		"{\"type\":\"A\"}\n{\"error\":\"no more\",\"code\":\"internal\"}\n": "says success and carries an error: no more",
+		"{\"error\":\"none at all\"}":                                       "none at all",
+	} {
+		var rows []string
+		l := &Lines{Each: func(row string) error { rows = append(rows, row); return nil }}
+		_, _ = l.Write([]byte(export))
+		_, problem := l.Finish(&Operation{Op: OpExport})
+		require.NotNil(t, problem, export)
+		assert.Equal(t, KindProtocol, problem.Kind)
+		assert.Contains(t, problem.Message, message)
+		assert.NotContains(t, strings.Join(rows, "\n"), "error")
+	}
+	l := &Lines{}
+	_, _ = l.Write([]byte("{\"type\":\"A\",\"data\":{\"error\":\"a field\"},\"error\":\"x\"}\n"))
+	require.NoError(t, l.Failed(), "a row names its type")
+
 	stop := errors.New("enough")
-	l := &Lines{Each: func(string) error { return stop }}
+	l = &Lines{Each: func(string) error { return stop }}
 	_, err := l.Write([]byte("{}\n{}\n"))
 	require.ErrorIs(t, err, stop)
 	require.ErrorIs(t, l.Failed(), stop)

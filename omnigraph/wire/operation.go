@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"context"
 	"encoding/json"
 	"time"
 )
@@ -51,8 +52,19 @@ type Operation struct {
 
 	// Timeout bounds one attempt, from asking for a connection or process to the last byte of the answer.
 	Timeout time.Duration
+	// BoundedQueue says that Timeout bounds the wait on the generator's side, too: who asks holds a slot already, for
+	// which others may wait likewise.
+	BoundedQueue bool
 	// MaxOutputBytes bounds what a CLI process may print before it is killed.
 	MaxOutputBytes int64
+}
+
+// WaitInQueue bounds ctx for the wait on the generator's side, if that is bounded.
+func (o *Operation) WaitInQueue(ctx context.Context) (context.Context, context.CancelFunc) {
+	if !o.BoundedQueue || o.Timeout <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, o.Timeout)
 }
 
 // MayWrite reports whether this operation can change the store. A stored query known to be a read is one.

@@ -7,6 +7,9 @@ import "time"
 type Outcome struct {
 	Success Success
 	Err     *Error
+	// Refused says that the client itself refused the operation, with Err, before there was a request or a process: no
+	// attempt was made.
+	Refused bool
 	// Status is the HTTP status, 0 where none came or over the CLI. ExitCode is the CLI's, -1 where the process did
 	// not exit by itself or there was none.
 	Status   int
