@@ -413,8 +413,11 @@ declare module 'k6/x/omnigraph' {
    * by VU and iteration. Gives what each variant took, in milliseconds: the time in which at least one of its operations
    * was under way. Of asynchronous callbacks, whatever the VU does until one is settled counts as its.
    */
-  export function compare<K extends string>(variants: { [name in K]: () => Promise<unknown> }): Promise<{ [name in K]: number }>;
-  export function compare<K extends string>(variants: { [name in K]: () => unknown }): { [name in K]: number };
+  export function compare<V extends { [name: string]: () => unknown }>(variants: V): Compared<V>;
+
+  /** What each variant took: a promise of it as soon as one of the callbacks gives a promise. */
+  export type Compared<V extends { [name: string]: () => unknown }> =
+    Extract<ReturnType<V[keyof V]>, PromiseLike<unknown>> extends never ? { [name in keyof V]: number } : Promise<{ [name in keyof V]: number }>;
 
   export interface LevelOptions {
     /** The length of each level; exclusive with iterations. */
