@@ -132,7 +132,7 @@ declare module 'k6/x/omnigraph' {
     apiVersion?: string;
     /** Further headers on every request. */
     headers?: { [name: string]: string };
-    /** The VU's own connections ('vu', the default), or one pool for the whole k6 and server ('shared'). */
+    /** The VU's own connections ('vu', the default), or one pool for the whole k6 and server ('shared'), which keeps none open with noConnectionReuse or noVUConnectionReuse. */
     pool?: 'vu' | 'shared';
     /** The size of the shared pool, with pool: 'shared' only. Default 100. */
     maxConnections?: number;

@@ -84,6 +84,7 @@ func TestBadOptionsThrowAtOnceAndNameOptionGotAndTakes(t *testing.T) {
 		{"err/record config of another type", `record({name: "a", system: {config: {cache: []}}})`, []string{"option system", "config.cache", "array"}},
 		{"err/record setting that JSON has no form for", `record({name: "a", settings: {n: NaN}})`, []string{"option settings.n got NaN", "it takes what JSON can say"}},
 		{"err/record system no object", `record({name: "a", system: "0.8.0"})`, []string{"option system", "string"}},
+		{"err/record dataset of another type", `record({name: "a", dataset: 5})`, []string{"option dataset got 5", "the builder's name, or an object"}},
 		{"err/record build", `record({name: "a", system: {build: "fast"}})`, []string{"option system", "build", `"fast"`, "'release'"}},
 		{"err/record name no text", `record({name: 7})`, []string{"name", "number"}},
 		{"err/token list with an empty one", `new HTTPClient({token: ["a", ""]})`, []string{"token", "empty string at position 1"}},

@@ -241,6 +241,9 @@ func (mi *instance) configureRecord(v sobek.Value) error {
 	default:
 		return fmt.Errorf("record: option system: member build got %q; it takes 'release' or 'debug'", opts.system.Build)
 	}
+	if dataset := gjson.ParseBytes(opts.Dataset); dataset.Exists() && dataset.Type != gjson.Null && dataset.Type != gjson.String && !dataset.IsObject() {
+		return fmt.Errorf("record: option dataset got %s; it takes the builder's name, or an object {builder, seed, sha256, …}", opts.Dataset)
+	}
 	if !recordName.MatchString(opts.Name) {
 		return fmt.Errorf("record: option name got %q; it takes 1 to 64 letters, digits, dots, dashes and underscores", opts.Name)
 	}

@@ -46,7 +46,8 @@ func extraSection[T any](rec *recorder.Record, section string) (T, bool, error) 
 		err = json.Unmarshal(data, &out)
 	}
 	if err != nil {
-		return out, false, fmt.Errorf("the record's extra section %q has not the form that a report expects: %w", section, err)
+		var none T // not what could be read before it went wrong
+		return none, false, fmt.Errorf("the record's extra section %q has not the form that a report expects: %w", section, err)
 	}
 	return out, true, nil
 }

@@ -280,6 +280,10 @@ func TestDegenerateRecordsHaveReports(t *testing.T) {
 				r.SetExtra(name, 7)
 			}
 		}, "has not the form that a report expects"},
+		"findings of which one has no text": {func(r *recorder.Recorder) {
+			one(r, recorder.OK)
+			r.SetExtra(extraFindings, []any{map[string]any{"text": 5}, map[string]any{"text": "good"}})
+		}, "section \"findings\" has not the form"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -289,6 +293,9 @@ func TestDegenerateRecordsHaveReports(t *testing.T) {
 			require.NoError(t, err)
 			d := Build(rec)
 			assert.Contains(t, inTerminal(t, d), tt.want)
+			for _, f := range d.Findings {
+				assert.NotEmpty(t, f.Text)
+			}
 			for form, out := range forms(t, d) {
 				assert.NotContains(t, out, "NaN", form)
 				assert.NotContains(t, out, "+Inf", form)
