@@ -3,6 +3,7 @@ package cliclient
 import (
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/tidwall/gjson"
 
@@ -46,6 +47,9 @@ func (c *Client) argv(op *wire.Operation) (*arguments, *wire.Error) {
 	}
 	if !op.Op.Offered(wire.TransportCLI) {
 		return nil, wire.Unsupported(op.Op, wire.TransportCLI)
+	}
+	if problem := op.Check(); problem != nil {
+		return nil, problem
 	}
 	a.operation(c, op)
 	if a.err != nil {
@@ -137,6 +141,7 @@ func (a *arguments) stored(c *Client, op *wire.Operation) {
 		a.fail(wire.NewError(wire.KindUnsupported, "invoke needs a server: stored queries are not available on a store; give the client `server`, or use query or mutate with the text"))
 		return
 	}
+	a.segment("name", op.Name)
 	a.add(c.storedCommand(op))
 	a.selection(c, op)
 	a.positional(c, op.Name, "--json")
@@ -148,6 +153,9 @@ func (a *arguments) selection(c *Client, op *wire.Operation) {
 	case !gjson.ValidBytes(op.Params):
 		// The CLI's own words for this are those that it also has for a broken answer.
 		a.bad("params: not valid JSON")
+	case deeperThan(op.Params, maxParamsDepth):
+		// As above, and the server would refuse it as well.
+		a.bad("params: nested deeper than %d levels, which the CLI does not read", maxParamsDepth)
 	case len(op.Params) > inlineBytes:
 		a.file("--params-file", "params.json", op.Params)
 	default:
@@ -163,6 +171,30 @@ func (a *arguments) selection(c *Client, op *wire.Operation) {
 		a.bad("ifCommit: only a mutation can be conditional")
 	}
 	a.option("--if-commit", "ifCommit", op.IfCommit)
+}
+
+// maxParamsDepth is how deep an object is nested that the CLI still reads, itself included.
+const maxParamsDepth = 127
+
+// deeperThan reports whether valid JSON is nested deeper than a limit.
+func deeperThan(doc []byte, limit int) bool {
+	depth, inText := 0, false
+	for i := 0; i < len(doc) && len(doc) > 2*limit; i++ {
+		switch c := doc[i]; {
+		case inText && c == '\\':
+			i++
+		case c == '"':
+			inText = !inText
+		case inText:
+		case c == '{', c == '[':
+			if depth++; depth > limit {
+				return true
+			}
+		case c == '}', c == ']':
+			depth--
+		}
+	}
+	return false
 }
 
 func (a *arguments) load(c *Client, op *wire.Operation) {
@@ -203,6 +235,9 @@ func (a *arguments) branch(c *Client, op *wire.Operation) {
 	case wire.OpBranchDelete:
 		a.add("delete")
 		a.target(c, op)
+		if c.config.Server != "" {
+			a.segment("branch", op.Branch)
+		}
 		a.add("--yes")
 		a.positional(c, a.needed("branch", op.Branch), "--json", "--quiet")
 	case wire.OpBranchMerge:
@@ -220,12 +255,29 @@ func (a *arguments) target(c *Client, op *wire.Operation) {
 		if op.Graph == "" {
 			a.bad("graph: %s needs a graph: give it to the client or to the call", op.Op)
 		}
+		a.graph(op.Graph)
 		a.option("--server", "server", c.config.Server)
 		a.option("--graph", "graph", op.Graph)
 	case c.config.Store != "":
 		a.option("--store", "store", c.config.Store)
 	default:
 		a.bad("server: %s has nobody to talk to: give the client `server` or `store`", op.Op)
+	}
+}
+
+// graph refuses a graph's id that the CLI, which puts it into the address as it is, would send to another route. Over HTTP
+// it is the server that refuses such an id.
+func (a *arguments) graph(id string) {
+	a.segment("graph", id)
+	if strings.ContainsAny(id, `/\?#%`) || strings.ContainsFunc(id, unicode.IsControl) || strings.TrimSpace(id) != id {
+		a.bad("graph: got %q, which the CLI would put into an address as it is; it takes the id of a graph", id)
+	}
+}
+
+// segment checks a name that the CLI puts into an address's path.
+func (a *arguments) segment(field, value string) {
+	if problem := wire.CheckSegment(field, value); problem != nil {
+		a.fail(problem)
 	}
 }
 

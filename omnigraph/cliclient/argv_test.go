@@ -33,7 +33,9 @@ func TestArgvOfEveryOperation(t *testing.T) {
 		stored string // the same with a store alone; empty is unsupported
 	}{
 		{"query", wire.Operation{Op: wire.OpQuery, Text: "TEXT"}, "query -e TEXT SERVED --json", "query -e TEXT STORE --json"},
-		{"query with everything", wire.Operation{Op: wire.OpQuery, Text: "TEXT", Name: "q", Params: json.RawMessage(`{"a":1}`), Branch: "b", Snapshot: "s"}, `query -e TEXT --params {"a":1} SERVED --branch b --snapshot s --json q`, `query -e TEXT --params {"a":1} STORE --branch b --snapshot s --json q`},
+		{"query with everything", wire.Operation{Op: wire.OpQuery, Text: "TEXT", Name: "q", Params: json.RawMessage(`{"a":1}`), Branch: "b"}, `query -e TEXT --params {"a":1} SERVED --branch b --json q`, `query -e TEXT --params {"a":1} STORE --branch b --json q`},
+		{"query of a snapshot", wire.Operation{Op: wire.OpQuery, Text: "TEXT", Snapshot: "s"}, "query -e TEXT SERVED --snapshot s --json", "query -e TEXT STORE --snapshot s --json"},
+		{"names with dots", wire.Operation{Op: wire.OpInvoke, Name: ".a."}, "query SERVED --json .a.", ""},
 		{"mutate", wire.Operation{Op: wire.OpMutate, Text: "TEXT", Branch: "b"}, "mutate -e TEXT SERVED --branch b --json", "mutate -e TEXT STORE --branch b --json"},
 		{"conditional mutate", wire.Operation{Op: wire.OpMutate, Text: "TEXT", IfCommit: "01M"}, "mutate -e TEXT SERVED --if-commit 01M --json", "mutate -e TEXT STORE --if-commit 01M --json"},
 		{"invoke", wire.Operation{Op: wire.OpInvoke, Name: "find"}, "query SERVED --json find", ""},
@@ -116,6 +118,19 @@ func TestWhatCannotWorkIsRefusedBeforeAnythingStarts(t *testing.T) {
 		{"no graph", served, wire.Operation{Op: wire.OpQuery, Text: "T"}, wire.KindBadRequest, "graph: query needs a graph"},
 		{"no text", served, wire.Operation{Op: wire.OpMutate, Text: " \n"}, wire.KindBadRequest, "mutate needs the text"},
 		{"params that are no JSON", served, wire.Operation{Op: wire.OpQuery, Graph: "g", Text: "T", Params: json.RawMessage("{\x00}")}, wire.KindBadRequest, "params: not valid JSON"},
+		{"params that are too deep", served, wire.Operation{Op: wire.OpQuery, Graph: "g", Text: "T", Params: nested(maxParamsDepth + 1)}, wire.KindBadRequest, "params: nested deeper than 127 levels"},
+		{"a graph that is a step", served, wire.Operation{Op: wire.OpQuery, Graph: "..", Text: "T"}, wire.KindBadRequest, `graph: got ".."`},
+		{"a graph that is a step to itself", served, wire.Operation{Op: wire.OpSchema, Graph: "."}, wire.KindBadRequest, `graph: got "."`},
+		{"a graph that is a step in disguise", served, wire.Operation{Op: wire.OpQuery, Graph: "%2e%2e", Text: "T"}, wire.KindBadRequest, `graph: got "%2e%2e"`},
+		{"a graph with a space behind", served, wire.Operation{Op: wire.OpQuery, Graph: ".. ", Text: "T"}, wire.KindBadRequest, `graph: got ".. "`},
+		{"a graph with a path", served, wire.Operation{Op: wire.OpQuery, Graph: "a/../b", Text: "T"}, wire.KindBadRequest, `graph: got "a/../b"`},
+		{"a graph with a query", served, wire.Operation{Op: wire.OpQuery, Graph: "a?b", Text: "T"}, wire.KindBadRequest, `graph: got "a?b"`},
+		{"a graph over two lines", served, wire.Operation{Op: wire.OpQuery, Graph: "a\nb", Text: "T"}, wire.KindBadRequest, `graph: got "a\nb"`},
+		{"a stored query that is a step", served, wire.Operation{Op: wire.OpInvoke, Graph: "g", Name: ".."}, wire.KindBadRequest, `name: got ".."`},
+		{"a branch to delete that is a step", served, wire.Operation{Op: wire.OpBranchDelete, Graph: "g", Branch: ".."}, wire.KindBadRequest, `branch: got ".."`},
+		{"a branch and a snapshot", served, wire.Operation{Op: wire.OpQuery, Graph: "g", Text: "T", Branch: "b", Snapshot: "s"}, wire.KindBadRequest, `the branch is "b"`},
+		{"a branch and a snapshot of a store", Config{Store: "g.omni"}, wire.Operation{Op: wire.OpQuery, Text: "T", Branch: "b", Snapshot: "s"}, wire.KindBadRequest, "not both"},
+		{"rows that are not UTF-8", served, wire.Operation{Op: wire.OpLoad, Graph: "g", Mode: "append", Data: []byte("{}\n{\"a\":\"\xff\"}")}, wire.KindBadRequest, "data: line 2 is not UTF-8: byte 7 of it is 0xff"},
 		{"load without a mode", served, wire.Operation{Op: wire.OpLoad, Graph: "g", Data: []byte("{}")}, wire.KindBadRequest, `mode: got "", takes`},
 		{"load of an unknown mode", served, wire.Operation{Op: wire.OpLoad, Graph: "g", Mode: "upsert"}, wire.KindBadRequest, `mode: got "upsert", takes append, merge or overwrite`},
 		{"no name", served, wire.Operation{Op: wire.OpInvoke}, wire.KindBadRequest, "name: invoke needs"},
@@ -144,6 +159,29 @@ func TestWhatCannotWorkIsRefusedBeforeAnythingStarts(t *testing.T) {
 			require.Nil(t, out.Process)
 		})
 	}
+}
+
+// nested is an object of a depth, itself included.
+func nested(depth int) json.RawMessage {
+	return json.RawMessage(`{"text":"[[[\"[[[","a":` + strings.Repeat("[", depth-1) + strings.Repeat("]", depth-1) + `}`)
+}
+
+func TestDeepParamsGoAsFarAsTheCLIReads(t *testing.T) {
+	t.Parallel()
+	c := clientFor(t, Config{Server: "http://h:8080"})
+	params := nested(maxParamsDepth)
+	args, err := c.argv(&wire.Operation{Op: wire.OpQuery, Graph: "g", Text: "T", Params: params})
+	require.Nil(t, err)
+	require.Contains(t, args.list, string(params))
+}
+
+// A store has no address whose path could go astray.
+func TestAStoreTakesBranchesOfAnyName(t *testing.T) {
+	t.Parallel()
+	c := clientFor(t, Config{Store: "/data/g.omni"})
+	args, err := c.argv(&wire.Operation{Op: wire.OpBranchDelete, Graph: "..", Branch: ".."})
+	require.Nil(t, err)
+	require.Equal(t, "branch delete "+storeArgs+" --yes --json --quiet ..", strings.Join(args.list, " "))
 }
 
 // seenBy runs an operation on the mirror.

@@ -40,6 +40,9 @@ func EncodeRequest(o *Operation, buf []byte) (Request, *Error) {
 	if !o.Op.Offered(TransportHTTP) {
 		return Request{}, Unsupported(o.Op, TransportHTTP)
 	}
+	if problem := o.Check(); problem != nil {
+		return Request{}, problem
+	}
 	graph := "/graphs/" + url.PathEscape(o.Graph)
 	switch o.Op {
 	case OpHealth:
@@ -49,6 +52,9 @@ func EncodeRequest(o *Operation, buf []byte) (Request, *Error) {
 	}
 	if o.Graph == "" {
 		return Request{}, NewError(KindBadRequest, "graph: %s needs a graph: give it to the client or to the call", o.Op)
+	}
+	if problem := o.checkPath(); problem != nil {
+		return Request{}, problem
 	}
 	post := func(path string, body []byte) (Request, *Error) {
 		return Request{Method: http.MethodPost, Path: graph + path, Body: body, ContentType: contentTypeJSON}, nil
@@ -96,6 +102,20 @@ func EncodeRequest(o *Operation, buf []byte) (Request, *Error) {
 		return Request{Method: http.MethodGet, Path: graph + "/queries"}, nil
 	}
 	return Request{}, Unsupported(o.Op, TransportHTTP)
+}
+
+// checkPath refuses names that would lead the request elsewhere.
+func (o *Operation) checkPath() *Error {
+	if problem := CheckSegment("graph", o.Graph); problem != nil {
+		return problem
+	}
+	switch o.Op {
+	case OpInvoke:
+		return CheckSegment("name", o.Name)
+	case OpBranchDelete:
+		return CheckSegment("branch", o.Branch)
+	}
+	return nil
 }
 
 func branchQuery(branch string) string {

@@ -17,7 +17,9 @@ func TestOperationsBecomeRequests(t *testing.T) {
 		method, path string
 		body         string
 	}{
-		{"query", Operation{Op: OpQuery, Graph: "g", Text: "query q() {}", Params: json.RawMessage(`{"a":1}`), Branch: "b", Snapshot: "s", Name: "q"}, "POST", "/graphs/g/query", `{"query":"query q() {}","name":"q","params":{"a":1},"branch":"b","snapshot":"s"}`},
+		{"query", Operation{Op: OpQuery, Graph: "g", Text: "query q() {}", Params: json.RawMessage(`{"a":1}`), Branch: "b", Name: "q"}, "POST", "/graphs/g/query", `{"query":"query q() {}","name":"q","params":{"a":1},"branch":"b"}`},
+		{"query of a snapshot", Operation{Op: OpQuery, Graph: "g", Text: "query q() {}", Snapshot: "s"}, "POST", "/graphs/g/query", `{"query":"query q() {}","snapshot":"s"}`},
+		{"names with dots", Operation{Op: OpInvoke, Graph: "...", Name: ".a."}, "POST", "/graphs/.../queries/.a.", `{}`},
 		{"query, prepared text", Operation{Op: OpQuery, Graph: "g", TextJSON: EncodeText("ü\x00\"\n<&>")}, "POST", "/graphs/g/query", `{"query":"ü\u0000\"\n<&>"}`},
 		{"mutate", Operation{Op: OpMutate, Graph: "a b/c", Text: "x"}, "POST", "/graphs/a%20b%2Fc/mutate", `{"query":"x"}`},
 		{"conditional", Operation{Op: OpMutate, Graph: "g", Text: "x", IfCommit: "01A"}, "POST", "/graphs/g/mutate/if-graph-commit", `{"query":"x"}`},

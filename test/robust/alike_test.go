@@ -34,6 +34,17 @@ func TestARefusalIsTheSameOverBothTransports(t *testing.T) {
 		"an unbound variable":           `.query("query q() { match { $p: Project } return { $x.slug } }")`,
 		"no query":                      `.query("query q() {")`,
 		"a branch onto itself":          `.mergeBranch("main", { target: "main" })`,
+		"a graph that is a step":        `.query("query q() { match { $p: Project } return { $p.slug } }", {}, { graph: ".." })`,
+		"a graph that is a step, read":  `.schema({ graph: "." })`,
+		"a graph with a path":           `.query("query q() { match { $p: Project } return { $p.slug } }", {}, { graph: "a/../council" })`,
+		"a graph with a query":          `.query("query q() { match { $p: Project } return { $p.slug } }", {}, { graph: "council?a=b" })`,
+		"a stored query that is a step": `.invoke("..")`,
+		"a branch that is a step":       `.deleteBranch("..")`,
+		"a branch and a snapshot":       `.query("query q() { match { $p: Project } return { $p.slug } }", {}, { branch: "main", snapshot: "01M8PAREQMG3R0MFM1HTK7M3V1" })`,
+		"a branch and one, by name":     `.invoke("get_memory", { slug: "mem-0001" }, { branch: "main", snapshot: "01M8PAREQMG3R0MFM1HTK7M3V1" })`,
+		"rows that are no text":         `.load(new Uint8Array([123, 125, 10, 255]).buffer)`,
+		"parameters that are too deep":  `.invoke("get_memory", { slug: JSON.parse("[".repeat(200) + "]".repeat(200)) })`,
+		"parameters that are deep":      `.invoke("get_memory", { slug: JSON.parse("[".repeat(126) + "]".repeat(126)) })`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			http, cli := v.object("viaHTTP"+code), v.object("viaCLI"+code)
