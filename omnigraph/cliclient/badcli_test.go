@@ -99,6 +99,28 @@ func TestWhateverTheCLIDoesHasAnErrorKind(t *testing.T) {
 	}
 }
 
+// Rows have no end but the output's.
+func TestAnExportWhoseOutputDidNotEndIsNoSuccess(t *testing.T) {
+	t.Parallel()
+	for mode, want := range map[string]string{
+		"hold-silent": "the answer to export has no end: it stopped after 0 rows; a process that the CLI left behind held its output open and was killed 200ms after the CLI's end",
+		"hold":        "the answer to export has no end: it stopped after 1 rows; a process that the CLI left behind held its output open",
+	} {
+		c := fake(t, mode, withEnv(fakePIDs, filepath.Join(t.TempDir(), "pids")))
+		out := c.Do(t.Context(), &wire.Operation{Op: wire.OpExport, Graph: "g", Timeout: time.Minute})
+		require.NotNil(t, out.Err, mode)
+		require.Equal(t, wire.KindProtocol, out.Err.Kind)
+		require.Contains(t, out.Err.Message, want)
+		require.False(t, out.Err.Retryable)
+		require.Zero(t, out.Success)
+	}
+	for mode, want := range map[string]int{"silent": 0, "answer": 1, "hold-stderr": 1} {
+		out := fake(t, mode, withEnv(fakePIDs, filepath.Join(t.TempDir(), "pids"))).Do(t.Context(), &wire.Operation{Op: wire.OpExport, Graph: "g", Timeout: time.Minute})
+		require.Nil(t, out.Err, mode)
+		require.Equal(t, want, out.Success.RowCount, mode)
+	}
+}
+
 func TestOutputLimitOfClientAndOperation(t *testing.T) {
 	t.Parallel()
 	c := fake(t, "answer", func(c *Config) { c.MaxOutputBytes = 16 })

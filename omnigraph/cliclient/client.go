@@ -167,10 +167,15 @@ func (o *outcome) settle(c *Client, op *wire.Operation, done *finished, lines *w
 
 // parse makes an answer of what a process printed: of the whole, or of an export that was read on its way.
 func parse(op *wire.Operation, done *finished, lines *wire.Lines) (wire.Success, *wire.Error) {
-	if lines != nil {
-		return lines.Finish(op)
+	if lines == nil {
+		return wire.ParseSuccess(op, done.stdout)
 	}
-	return wire.ParseSuccess(op, done.stdout)
+	success, problem := lines.Finish(op)
+	if problem == nil && done.endless {
+		// A document tells by itself that it is whole, rows only by the output's end, and this one did not come.
+		return wire.Success{}, wire.NewError(wire.KindProtocol, "the answer to %s has no end: it stopped after %d rows", op.Op, success.RowCount)
+	}
+	return success, problem
 }
 
 func (c *Client) maxOutput(op *wire.Operation) int64 {

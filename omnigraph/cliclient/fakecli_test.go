@@ -75,6 +75,9 @@ func fakeCLI(mode string) int {
 		fmt.Println(answerText)
 	case "hold-silent":
 		startFake("hang")
+	case "hold-stderr":
+		startFakeWith("hang", nil, os.Stderr)
+		fmt.Println(answerText)
 	case "orphan":
 		startFakeDetachedOutput("hang")
 		fmt.Println(answerText)
@@ -150,9 +153,11 @@ func fakeCommand(mode string) *exec.Cmd {
 }
 
 // startFake starts a further process that inherits the output, and does not wait for it.
-func startFake(mode string) {
+func startFake(mode string) { startFakeWith(mode, os.Stdout, os.Stderr) }
+
+func startFakeWith(mode string, stdout, stderr io.Writer) {
 	cmd := fakeCommand(mode)
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.Stdout, cmd.Stderr = stdout, stderr
 	_ = cmd.Start()
 	awaitPIDs(os.Getenv(fakePIDs), 2)
 }

@@ -50,9 +50,11 @@ type finished struct {
 	cause          stopCause
 	stdout, stderr string
 	// held says that a pipe was still open pipeGrace after the process's end.
-	held   bool
-	spawn  time.Duration
-	maxRSS int64
+	held bool
+	// endless says the same of standard output alone: what it is the beginning of did not come to its end.
+	endless bool
+	spawn   time.Duration
+	maxRSS  int64
 	// lingers is the id of a killed process that has not ended yet, or 0.
 	lingers int
 }
@@ -65,7 +67,7 @@ type run struct {
 	lines          io.Writer
 	patience       time.Duration
 	printed        atomic.Int64
-	held           atomic.Bool
+	held, endless  atomic.Bool
 
 	mu    sync.Mutex
 	cause stopCause
@@ -135,7 +137,7 @@ func (r *run) supervise(ctx context.Context, deadline time.Time) finished {
 	defer r.mu.Unlock()
 	r.over = true
 	done.cause = r.cause
-	done.held = r.held.Load()
+	done.held, done.endless = r.held.Load(), r.endless.Load()
 	done.maxRSS = r.closePeak()
 	select {
 	case <-ended:
@@ -270,6 +272,9 @@ func (r *run) drain(pipe *os.File, keep int64) string {
 		if err != nil {
 			if !errors.Is(err, io.EOF) {
 				r.held.Store(true)
+				if pipe == r.stdout {
+					r.endless.Store(true)
+				}
 			}
 			return kept.String()
 		}
