@@ -99,10 +99,31 @@ func isTLS(err error) bool {
 		errors.As(err, &host) || errors.As(err, &alert)
 }
 
-// isProtocol tells answers that net/http could not parse from broken connections; it has no types for them.
+// unreadableAnswer is how net/http, and k6 for a 101, tell of an answer that they can't take; they have no types for it.
+var unreadableAnswer = []string{
+	"malformed HTTP",
+	"malformed MIME header",
+	"malformed chunked encoding",
+	"invalid byte in chunk length",
+	"empty hex number for chunk length",
+	"http chunk length too large",
+	"chunked encoding contains too much non-data",
+	"chunked line ends with bare LF",
+	"invalid CR in chunked line",
+	"bad Content-Length",
+	"invalid empty Content-Length",
+	"http: message cannot contain multiple Content-Length headers",
+	"unsupported transfer encoding",
+	"too many transfer encodings",
+	"net/http: server response headers exceeded",
+	"http: server gave HTTP response to HTTPS client",
+	"unsupported response status: ",
+}
+
+// isProtocol tells answers that could not be read from broken connections.
 func isProtocol(err error) bool {
-	text := cause(err)
-	for _, start := range []string{"malformed HTTP", "net/http: HTTP/1.x transport connection broken: malformed", "http: server gave HTTP response to HTTPS client", "bad Content-Length"} {
+	text := strings.TrimPrefix(cause(err), "net/http: HTTP/1.x transport connection broken: ")
+	for _, start := range unreadableAnswer {
 		if strings.HasPrefix(text, start) {
 			return true
 		}

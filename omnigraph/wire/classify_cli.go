@@ -25,7 +25,7 @@ const (
 	exitAdmissionCapped    = 75
 )
 
-var serverReturned = regexp.MustCompile(`(?s)^server returned (\d{3})(?: [A-Za-z' -]*)?: ?(.*)$`)
+var serverReturned = regexp.MustCompile(`(?s)^server returned (\d{3})(?: (?:[A-Za-z' -]*|<unknown status code>))?: ?(.*)$`)
 
 // ClassifyExit makes the error for a CLI process that ended by itself without success: exit code not 0, or a signal.
 //
@@ -241,8 +241,16 @@ func (r Report) transportKind() (ErrorKind, bool) {
 	if r.hasCause("operation timed out") {
 		return KindTimeout, true
 	}
+	for _, cause := range unreadableHead {
+		if r.hasCause(cause) {
+			return KindProtocol, true
+		}
+	}
 	return KindConnect, true
 }
+
+// unreadableHead are the causes that an answer has whose head is not HTTP, or is more than the CLI takes.
+var unreadableHead = []string{"invalid HTTP ", "invalid content-length parsed", "unexpected transfer-encoding parsed", "message head is too large"}
 
 // neverSent reports that the CLI could not even connect.
 func (r Report) neverSent() bool {

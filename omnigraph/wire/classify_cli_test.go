@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/json"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -323,4 +324,68 @@ func FuzzParseReport(f *testing.F) {
 			t.Fatalf("colours in %q", r.Message)
 		}
 	})
+}
+
+// The words are the real CLI's, which had each answer from a stub.
+func TestAnAnswerThatTheCLICannotReadIsOfKindProtocol(t *testing.T) {
+	t.Parallel()
+	const lost = "error sending request for url (http://127.0.0.1:8081/graphs/council/change)\n   1: client error (SendRequest)\n   2: "
+	for _, report := range []string{
+		"EOF while parsing an object at line 1 column 1",
+		"EOF while parsing a list at line 1 column 1",
+		"expected `:` at line 1 column 6",
+		"expected `,` or `}` at line 1 column 8",
+		"expected ident at line 1 column 18",
+		"trailing comma at line 1 column 19",
+		"trailing characters at line 1 column 109",
+		"invalid escape at line 1 column 17",
+		"invalid number at line 1 column 16",
+		"number out of range at line 1 column 91",
+		"recursion limit exceeded at line 1 column 186",
+		"lone leading surrogate in hex escape at line 1 column 21",
+		"unexpected end of hex escape at line 1 column 69",
+		`control character (\u0000-\u001F) found while parsing a string at line 1 column 16`,
+		"duplicate field `query_name` at line 1 column 30",
+		"invalid type: floating point `1.5`, expected usize at line 1 column 76",
+		"invalid value: integer `-1`, expected usize at line 1 column 75",
+		"invalid length 0, expected struct ReadOutput with 5 elements at line 1 column 2",
+		"unknown variant `x`, expected one of `already_up_to_date`, `fast_forward`, `merged` at line 1 column 50",
+		"error following redirect for url (http://127.0.0.1:8081/graphs/council/change)\n   1: too many redirects",
+		lost + "invalid HTTP version parsed",
+		lost + "invalid HTTP status-code parsed",
+		lost + "invalid HTTP header parsed",
+		lost + "invalid content-length parsed",
+		lost + "message head is too large",
+	} {
+		for _, write := range []bool{false, true} {
+			e := ClassifyExit(Exit{Code: 1, Stderr: "Error: \n   0: " + report + "\n"}, write)
+			require.Equal(t, KindProtocol, e.Kind, report)
+			require.Equal(t, write, e.Indeterminate, report)
+			require.False(t, e.Retryable, report)
+		}
+	}
+	for _, report := range []string{
+		"expected `name` at line 1 column 6",
+		"invalid number",
+		"number out of range: at line 1 column 2",
+		"title: recursion limit exceeded at line 1 column 186",
+	} {
+		e := ClassifyExit(Exit{Code: 1, Stderr: "Error: \n   0: " + report + "\n"}, true)
+		require.Equal(t, KindCLIExit, e.Kind, report)
+		require.True(t, e.Indeterminate)
+	}
+}
+
+func TestAStatusWithoutANameIsWhatItIsOverHTTP(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{599, 600, 299 + 100, 499} {
+		told := "server returned " + strconv.Itoa(status) + " <unknown status code>: "
+		for _, write := range []bool{false, true} {
+			cli := ClassifyExit(Exit{Code: 1, Stderr: "Error: \n   0: " + told + "\n"}, write)
+			http := ClassifyStatus(Answer{Status: status}, write)
+			require.Equal(t, http.Kind, cli.Kind, status)
+			require.Equal(t, http.Indeterminate, cli.Indeterminate, status)
+			require.Equal(t, status, cli.Status)
+		}
+	}
 }

@@ -41,6 +41,24 @@ var conflictWords = []words{
 	{begins(`merge conflicts?\b`), KindMergeConflict},
 }
 
+// unreadableJSON are the words by which the CLI tells of an answer that it can't read as the document that it expects.
+// What this client gives it to read is looked at before it starts, and of a load's rows it says that they are.
+var unreadableJSON = []string{
+	`EOF while parsing an? (?:value|string|object|list)`,
+	"expected (?:value|ident|`[^`\n]{1,3}`(?: or `[^`\n]{1,3}`)?)",
+	`trailing (?:characters|comma)`,
+	`invalid (?:escape|number|unicode code point)`,
+	`number out of range`,
+	`recursion limit exceeded`,
+	`key must be a string`,
+	`lone leading surrogate in hex escape`,
+	`unexpected end of hex escape`,
+	`control character \(\\u0000-\\u001F\) found while parsing a string`,
+	"(?:missing|duplicate) field `[A-Za-z0-9_]+`",
+	`invalid (?:type|value|length)[: ][^\n]{0,200}`,
+	"unknown (?:field|variant) `[^\n]{0,200}",
+}
+
 // reportWords are for the CLI, whose error report has the server's message but neither status nor code.
 //
 // They are tried after conflictWords and storeWords.
@@ -84,6 +102,7 @@ var reportWords = []words{
 	{begins(`server scope '`), KindUnsupported},
 	{begins(`Failed to buffer the request body: length limit exceeded`), KindResourceLimit},
 	{begins(`Failed to (?:parse|deserialize) the `), KindBadRequest},
+	{begins(`invalid stored-query invocation body\b`), KindBadRequest},
 	// Rows of a load, which the CLI or the server checks before it writes any.
 	{begins(`record \d+: `), KindBadRequest},
 	{begins(`invalid JSON at record \d+\b`), KindBadRequest},
@@ -91,7 +110,8 @@ var reportWords = []words{
 	{begins(`(?:No such file or directory|Permission denied|Is a directory) \(os error \d+\)`), KindBadRequest},
 	// The CLI got an answer that is not omnigraph's, or only a part of one.
 	{begins(`error decoding response body`), KindProtocol},
-	{begins("(?:expected value|expected ident|EOF while parsing a (?:value|string|object|list)|trailing characters|key must be a string|missing field `[A-Za-z_]+`|invalid type: [^\n]{0,200}) at line \\d+ column \\d+"), KindProtocol},
+	{begins(`(?:` + strings.Join(unreadableJSON, "|") + `) at line \d+ column \d+`), KindProtocol},
+	{begins(`error following redirect for url \(`), KindProtocol},
 	// What is left of the storage layer's words is the server's 500: an operation that failed on an object of the store,
 	// as when a restart meets what a crash left, or any other error of it.
 	{begins(`storage: `), KindInternal},
