@@ -54,7 +54,7 @@ var kindTable = []KindTraits{
 	{Kind: KindForbidden, HTTP: "403", CLI: "`policy denied action`", Meaning: "The policy does not allow the action to the token's actor."},
 	{Kind: KindNotFound, HTTP: "404 with a body; 500 `storage: Not found:`", CLI: "`graph '…' not found`, `branch '…' not found`, `commit '…' not found`, `stored query not found`, `storage: Not found:`", Meaning: "The graph, branch, commit or stored query is not there, or the actor may not see it."},
 	{Kind: KindGraphUnavailable, Retryable: true, HTTP: "503 with code graph_unavailable", CLI: "the same code or words", Meaning: "The server knows the graph but does not serve it yet."},
-	{Kind: KindBadRequest, HTTP: "400, 411, 414, 415, 422, other 4xx", CLI: "`parse error:`, `type error:`, `param '…'`, `parameter '…'`, `record 1: …`, `@unique violation`, `No such file or directory`, …", Meaning: "The query, a parameter or the request itself is wrong. Also raised before sending, when parameters don't fit the query's header."},
+	{Kind: KindBadRequest, HTTP: "400, 411, 414, 415, 422, other 4xx", CLI: "`parse error:`, `type error:`, `param '…'`, `parameter '…'`, `record 1: …`, `@unique violation`, `No such file or directory`, …", Meaning: "The query, a parameter or the request itself is wrong. Also raised before sending: parameters that don't fit the query's header, names that would lead to another route (`..`), rows that are not UTF-8, a branch and a snapshot in one read."},
 	{Kind: KindConflictStale, Retryable: true, HTTP: "409 with manifest_conflict, read_set_conflict or a stale-view message", CLI: "`stale view of`, `write authority … reprepare`", Meaning: "Another writer committed first; refresh and retry."},
 	{Kind: KindConflictKey, HTTP: "409 with key_conflict", CLI: "`node type '…' already has id`", Meaning: "A row with this key exists already."},
 	{Kind: KindConflict, HTTP: "409 of another kind", CLI: "-", Meaning: "A conflict that this version of the client does not know."},
@@ -68,16 +68,16 @@ var kindTable = []KindTraits{
 	{Kind: KindVersionMismatch, HTTP: "400 with api_contract_mismatch; 5xx `storage version mismatch`", CLI: "the same code or words", Meaning: "Client, server or store are of versions that don't fit."},
 	{Kind: KindIndexRebuildRequired, HTTP: "409 with full_text_index_rebuild_required", CLI: "the same code", Meaning: "A full-text index has to be rebuilt before this can work."},
 	{Kind: KindUnavailable, Retryable: true, HTTP: "503; 502 and 504 (outcome of a write unknown)", CLI: "`server returned 503 …`", Meaning: "The server or a gateway before it can't answer now."},
-	{Kind: KindConnect, Retryable: true, Unknown: true, HTTP: "refused, reset, DNS, TLS", CLI: "`error sending request for url`", Meaning: "The connection could not be made, or broke. Once a write was sent its outcome is unknown."},
+	{Kind: KindConnect, Retryable: true, Unknown: true, HTTP: "refused, reset, DNS, TLS", CLI: "`error sending request for url`, of another cause than protocol's", Meaning: "The connection could not be made, or broke. Once a write was sent its outcome is unknown."},
 	{Kind: KindTimeout, Retryable: true, Unknown: true, HTTP: "no answer within timeout; 408", CLI: "process killed after timeout", Meaning: "No answer within the operation's timeout."},
 	{Kind: KindCanceled, Unknown: true, HTTP: "the iteration ended", CLI: "the iteration ended, process killed", Meaning: "The iteration or the test ended before the answer came."},
-	{Kind: KindProtocol, Unknown: true, HTTP: "2xx whose body is cut off or not the expected document; 3xx", CLI: "exit 0 without one document of the expected shape; `error decoding response body`, `expected value at line …`, `missing field … at line …`", Meaning: "The answer is not omnigraph's: malformed, truncated or of another shape."},
+	{Kind: KindProtocol, Unknown: true, HTTP: "2xx whose body is cut off or not the expected document; 3xx; 101; what is not HTTP", CLI: "exit 0 without one document of the expected shape, or with rows whose output has no end; `error decoding response body`, `expected value at line …`, `missing field … at line …` and such; `error sending request for url … invalid HTTP …`", Meaning: "The answer is not omnigraph's: malformed, truncated or of another shape."},
 	{Kind: KindSpawnFailed, HTTP: "-", CLI: "the process could not be started", Meaning: "The CLI is missing, not executable, or the system has no resources for it."},
 	{Kind: KindCLIExit, Unknown: true, HTTP: "-", CLI: "any other non-zero exit", Meaning: "The CLI failed for a reason that it does not tell in known words."},
 	{Kind: KindCLISignal, Unknown: true, HTTP: "-", CLI: "death by signal", Meaning: "The CLI was killed by a signal that this client did not send."},
 	{Kind: KindOutputLimit, Unknown: true, HTTP: "-", CLI: "more output than maxOutputBytes", Meaning: "The CLI printed too much and was killed."},
 	{Kind: KindUnsupported, HTTP: "404 or 405 with an empty body, 501", CLI: "before anything is started; exit 2 `unexpected argument`, `unrecognized subcommand`; `server returned 404 Not Found: ` without a body", Meaning: "This transport or this server does not have the operation; the message names who has."},
-	{Kind: KindInternal, Unknown: true, HTTP: "500, other 5xx", CLI: "`server returned 500 …`, `storage: …`, `storage … failed for '…'`", Meaning: "The server failed; whether a write was done is unknown."},
+	{Kind: KindInternal, Unknown: true, HTTP: "500, other 5xx", CLI: "`server returned 500 …` and other 5xx, `storage: …`, `storage … failed for '…'`", Meaning: "The server failed; whether a write was done is unknown."},
 }
 
 var kindIndex = func() map[ErrorKind]*KindTraits {
