@@ -2,6 +2,7 @@ package wire
 
 import (
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -46,19 +47,23 @@ func TestWhatNoServerCarriesOutIsRefusedBeforeItIsSent(t *testing.T) {
 func FuzzRowsAreRefusedExactlyIfTheyAreNotUTF8(f *testing.F) {
 	f.Add([]byte("{}\n{\"a\":\"ä\"}"))
 	f.Add([]byte("{}\n\xff"))
+	f.Add([]byte("\xef"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		at := invalidUTF8(data)
-		text := string(data)
-		for i, r := range text {
-			if r == '\uFFFD' && text[i] != 0xef {
-				if at != i {
-					t.Fatalf("found %d, not %d", at, i)
-				}
-				return
-			}
+		if (at < 0) != utf8.Valid(data) {
+			t.Fatalf("found %d", at)
 		}
-		if at != -1 {
-			t.Fatalf("found %d in valid text", at)
+		if at < 0 {
+			return
+		}
+		// What stands before is text, and no character begins here.
+		if !utf8.Valid(data[:at]) {
+			t.Fatalf("found %d, and there is one before", at)
+		}
+		for n := 1; n <= utf8.UTFMax && at+n <= len(data); n++ {
+			if utf8.Valid(data[at : at+n]) {
+				t.Fatalf("found %d, where a character of %d bytes is", at, n)
+			}
 		}
 	})
 }
