@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"net/http/httptrace"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,6 +28,8 @@ type wire struct {
 	conns     chan net.Conn
 	closed    chan struct{}
 	once      sync.Once
+	// hurried says that nothing takes time any more.
+	hurried atomic.Bool
 }
 
 func newWire() *wire { return &wire{conns: make(chan net.Conn), closed: make(chan struct{})} }
@@ -40,14 +43,14 @@ func (w *wire) Dial(ctx context.Context, network, addr string) (net.Conn, error)
 	time.Sleep(w.dialTime)
 	client, server := net.Pipe()
 	select {
-	case w.conns <- slowConn{server, w.writeTime}:
+	case w.conns <- slowConn{server, w}:
 	case <-w.closed:
 		return nil, net.ErrClosed
 	}
 	if trace != nil && trace.ConnectDone != nil {
 		trace.ConnectDone(network, addr, nil)
 	}
-	return slowConn{client, w.writeTime}, nil
+	return slowConn{client, w}, nil
 }
 
 func (w *wire) Accept() (net.Conn, error) {
@@ -69,20 +72,32 @@ func (*wire) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), P
 type slowConn struct {
 	net.Conn
 
-	writeTime time.Duration
+	wire *wire
 }
 
 func (c slowConn) Write(b []byte) (int, error) {
-	time.Sleep(c.writeTime)
+	if !c.wire.hurried.Load() {
+		time.Sleep(c.wire.writeTime)
+	}
 	return c.Conn.Write(b)
 }
 
-// serve makes a server on the wire, which the caller starts.
+// hurry waits until what is on its way has arrived, and lets nothing take time from then on.
+func (w *wire) hurry() {
+	w.hurried.Store(true)
+	time.Sleep(10 * w.writeTime)
+}
+
+// serve makes a server on the wire, which the caller starts. Its end takes no time: it says farewell to its clients while it
+// holds a lock, and a bubble's clock stands still for whoever waits for that.
 func (w *wire) serve(t *testing.T, handler http.Handler) *httptest.Server {
 	t.Helper()
 	server := httptest.NewUnstartedServer(handler)
 	_ = server.Listener.Close()
 	server.Listener = w
-	t.Cleanup(server.Close)
+	t.Cleanup(func() {
+		w.hurry()
+		server.Close()
+	})
 	return server
 }
