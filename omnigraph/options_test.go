@@ -10,6 +10,7 @@ import (
 	logtest "github.com/sirupsen/logrus/hooks/test"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
 )
 
 func TestBadOptionsThrowAtOnceAndNameOptionGotAndTakes(t *testing.T) {
@@ -290,6 +291,27 @@ func TestATextThatIsNotThereLeavesTheClientsOption(t *testing.T) {
 		last := asked[len(asked)-1]
 		assert.Contains(t, last.Body, `"branch":"dev"`, branch)
 		assert.Contains(t, last.Path, "/graphs/council/", branch)
+	}
+}
+
+func TestACallThatNamesABranchOrACommitMeansNoOther(t *testing.T) {
+	t.Parallel()
+	server := newStub(t, answer(200, threeRows))
+	for _, c := range []struct{ client, call, want string }{
+		{`branch: "dev"`, `{}`, `dev/`},
+		{`branch: "dev"`, `{snapshot: "c1"}`, `/c1`},
+		{`snapshot: "c0"`, `{snapshot: "c1"}`, `/c1`},
+		{`snapshot: "c0"`, `{branch: "dev"}`, `dev/`},
+		{`snapshot: "c0"`, `{branch: ""}`, `/c0`},
+	} {
+		r := newRuntime(t)
+		r.js(fmt.Sprintf(`const og = connect(%q, {graph: "council", %s})`, server.URL, c.client))
+		r.enter()
+		res := r.export(r.js(`og.query("query q() { match { $m: Memory } return { $m.slug } }", {}, ` + c.call + `)`))
+		require.Equal(t, true, res["ok"], res["error"])
+		asked := server.asked()
+		body := gjson.Parse(asked[len(asked)-1].Body)
+		assert.Equal(t, c.want, body.Get("branch").String()+"/"+body.Get("snapshot").String(), c)
 	}
 }
 

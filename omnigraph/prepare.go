@@ -69,8 +69,12 @@ func (mi *instance) prepare(v *verb, call sobek.FunctionCall, method string) (*i
 	token, tags, checkParams := s.tokens, s.tags, s.checkParams
 	if options := call.Argument(v.options); !common.IsNullish(options) {
 		own := *s
+		own.branch, own.snapshot = "", ""
 		if err := own.apply(mi.vu.Runtime(), scope{where: method, transport: c.transport, op: cmp.Or(v.scope, v.op)}, options); err != nil {
 			return nil, err
+		}
+		if own.branch == "" && own.snapshot == "" {
+			own.branch, own.snapshot = s.branch, s.snapshot // a call that names one of them means no other
 		}
 		inv.throws, inv.retry = own.throws, &own.retry
 		token, tags, checkParams = own.tokens, own.tags, own.checkParams

@@ -25,7 +25,7 @@ func reference() string {
 	var b strings.Builder
 	p := func(format string, args ...any) { fmt.Fprintf(&b, format, args...) }
 	p("# Reference\n\nMade by `make docs` from the tables that the code uses; a test holds them equal. The types are in [index.d.ts](../index.d.ts).\n")
-	p("\n## Options\n\nA client takes those marked HTTP or CLI, a call those marked call. An option that is not known is an error. One that is `undefined`, or a text that is `null` or empty, is as if it were not there: a call then keeps the client's. A commit (`ifCommit`, `snapshot`) is never `null` or empty.\n\n")
+	p("\n## Options\n\nA client takes those marked HTTP or CLI, a call those marked call. An option that is not known is an error. One that is `undefined`, or a text that is `null` or empty, is as if it were not there: a call then keeps the client's. A commit (`ifCommit`, `snapshot`) is never `null` or empty. A call that names a branch or a commit means that one, whichever of the two the client was told.\n\n")
 	p("| option | takes | default | where | meaning |\n| --- | --- | --- | --- | --- |\n")
 	for _, o := range optionTable {
 		var where []string
