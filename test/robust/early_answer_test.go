@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -32,6 +33,22 @@ const tooLarge = "Failed to buffer the request body: length limit exceeded"
 // listener's address.
 func readAndClose(t *testing.T, answer string, config *tls.Config) string {
 	t.Helper()
+	return eachConnection(t, func(conn net.Conn) {
+		if plain, ok := conn.(*net.TCPConn); ok {
+			_ = plain.SetReadBuffer(64 << 10)
+		}
+		if config != nil {
+			conn = tls.Server(conn, config)
+		}
+		_, _ = io.CopyN(io.Discard, conn, 1<<20)
+		_, _ = io.WriteString(conn, answer)
+		_ = conn.Close() // what was not read makes it a reset
+	})
+}
+
+// eachConnection listens, and serves one connection after the other until the test ends. It gives the listener's address.
+func eachConnection(t *testing.T, serve func(net.Conn)) string {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ended := make(chan struct{})
@@ -42,15 +59,8 @@ func readAndClose(t *testing.T, answer string, config *tls.Config) string {
 			if err != nil {
 				return
 			}
-			if plain, ok := conn.(*net.TCPConn); ok {
-				_ = plain.SetReadBuffer(64 << 10)
-			}
-			if config != nil {
-				conn = tls.Server(conn, config)
-			}
-			_, _ = io.CopyN(io.Discard, conn, 1<<20)
-			_, _ = io.WriteString(conn, answer)
-			_ = conn.Close() // what was not read makes it a reset
+			_ = conn.SetDeadline(time.Now().Add(time.Minute)) // a client may connect and never ask
+			serve(conn)
 		}
 	}()
 	t.Cleanup(func() {

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/mitodl/xk6-omnigraph/omnigraph/wire"
 	"github.com/mitodl/xk6-omnigraph/rig/rigtest"
@@ -18,28 +17,13 @@ import (
 // address.
 func answering(t *testing.T, answer string) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			if request, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
-				_, _ = io.Copy(io.Discard, request.Body)
-				_, _ = io.WriteString(conn, answer)
-			}
-			_ = conn.Close()
+	return "http://" + eachConnection(t, func(conn net.Conn) {
+		if request, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
+			_, _ = io.Copy(io.Discard, request.Body)
+			_, _ = io.WriteString(conn, answer)
 		}
-	}()
-	t.Cleanup(func() {
-		_ = listener.Close()
-		<-ended
+		_ = conn.Close()
 	})
-	return "http://" + listener.Addr().String()
 }
 
 // ok is a success with a body.
