@@ -68,8 +68,6 @@ type cellTimes struct{ start, success, end float64 }
 // died tells whether a cell shows that the server was gone: it went on in silence after the run's last success, and had
 // succeeded until then, or begun only then. One that had failed long before, while others succeeded, shows nothing.
 func (c cellTimes) died(last, silence float64) bool {
-	if math.IsInf(c.success, -1) {
-		return c.end-last >= silence && last-c.start < silence
-	}
-	return c.end-last >= silence && last-c.success < silence
+	alive := max(c.start, c.success)
+	return c.end-last >= silence && last-alive < silence
 }

@@ -72,11 +72,12 @@ func (l *Lines) line(line []byte) {
 
 // errorLine tells an error document from a row, which names its type or its edge.
 func errorLine(line []byte) (message string, ok bool) {
-	e := gjson.GetBytes(line, "error")
-	if e.Type != gjson.String || gjson.GetBytes(line, "type").Exists() || gjson.GetBytes(line, "edge").Exists() {
+	// A row begins with what it is: where it names that, the rest need not be looked at.
+	if gjson.GetBytes(line, "type").Exists() || gjson.GetBytes(line, "edge").Exists() {
 		return "", false
 	}
-	return e.String(), true
+	e := gjson.GetBytes(line, "error")
+	return e.String(), e.Type == gjson.String
 }
 
 // notARow is a line of an export that is no JSON object.
